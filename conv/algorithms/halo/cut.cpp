@@ -143,11 +143,10 @@ bool mayLeaveOut(const Geometry& g, const Taps& taps, const Cut& cut, int64_t ti
   return tileN - tail >= rowsInside * cut.images * cut.columns;
 }
 
-/// After the maps of the first tensor, which they change into, those of the second. False where they are too many.
-bool splitMaps(const Geometry& g, Params& params, InputTileMaps& maps) {
+/// After the maps of the first tensor, which they change into, those of the second.
+void splitMaps(const Geometry& g, Params& params, InputTileMaps& maps) {
   params.firstMaps = params.inputMaps;
-  if (!g.isSplit()) return true;
-  if (2 * params.inputMaps > kMaximumInputMaps) return false;
+  if (!g.isSplit()) return;
   const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
   const int32_t chunk = chunkChannels(static_cast<int32_t>(g.elementBytes));
   if (g.splitC != 0) params.inputSplit.chunks = static_cast<int32_t>(ceilDivide(g.splitC, chunk));
@@ -165,102 +164,125 @@ bool splitMaps(const Geometry& g, Params& params, InputTileMaps& maps) {
     first.dims[3] = u(g.splitD), second.dims[3] = u(g.d - g.splitD);
     first.strides[3] = first.strides[2] * first.dims[3], second.strides[3] = second.strides[2] * second.dims[3];
   }
+}
+
+/// The input pixels that lie apart as far as the strides, and the filter rows and columns that read them. Offsets ascend with the
+/// filter index.
+struct Parity {
+  int64_t h, w;
+  const std::vector<int64_t>&rows, &columns;
+  int64_t firstRow, reach;  ///< rows from the first filter row to the last
+};
+
+/// Calls visit(parity) for every one that a tap reads, until it returns false; false then.
+template <class Visit>
+bool forEachParity(const Geometry& g, const Taps& taps, Visit&& visit) {
+  for (int64_t h = 0; h < g.strideH; ++h)
+    for (int64_t w = 0; w < g.strideW; ++w) {
+      const std::vector<int64_t>&rows = taps.rowsOf[static_cast<size_t>(h)], &columns = taps.columnsOf[static_cast<size_t>(w)];
+      if (rows.empty() || columns.empty()) continue;
+      const int64_t firstRow = taps.rows[static_cast<size_t>(rows.front())].offset;
+      if (!visit(Parity{h, w, rows, columns, firstRow, taps.rows[static_cast<size_t>(rows.back())].offset - firstRow}))
+        return false;
+    }
   return true;
 }
 
+int64_t mapWidth(const Geometry& g, const Parity& parity) { return ceilDivide(g.w - parity.w, g.strideW); }
+int64_t mapHeight(const Geometry& g, const Parity& parity) { return ceilDivide(g.h - parity.h, g.strideH); }
+
 }  // namespace
 
-bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail, Params& params,
-                  InputTileMaps& maps) {
+bool boxesOf(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail, Boxes& boxes) {
   if (tail > 0 && !mayLeaveOut(g, taps, cut, tileN, tail)) return false;
   const bool dense = cut.kind == HaloCut::Dense;
-  int32_t tap = 0;
-  params.inputMaps = 0;
+  boxes = {};
+  boxes.smallest = std::numeric_limits<uint32_t>::max();
   int64_t slotRows = 0;
-  uint32_t smallest = std::numeric_limits<uint32_t>::max(), largest = 0;
-  params.patches = 0;
-  for (int64_t parityH = 0; parityH < g.strideH; ++parityH) {
-    for (int64_t parityW = 0; parityW < g.strideW; ++parityW) {
-      const std::vector<int64_t>& rowsHere = taps.rowsOf[static_cast<size_t>(parityH)];
-      const std::vector<int64_t>& columnsHere = taps.columnsOf[static_cast<size_t>(parityW)];
-      if (rowsHere.empty() || columnsHere.empty()) continue;
-      // Offsets ascend with the filter index.
-      const int64_t firstRow = taps.rows[static_cast<size_t>(rowsHere.front())].offset;
-      const int64_t boxRows = cut.rows + taps.rows[static_cast<size_t>(rowsHere.back())].offset - firstRow;
-      if (params.inputMaps == kMaximumInputMaps || boxRows > kLargestBox) return false;
+  const bool isPossible = forEachParity(g, taps, [&](const Parity& parity) {
+    const int64_t boxRows = cut.rows + parity.reach, rowPixels = cut.images * cut.boxColumns;
+    const int64_t columns = static_cast<int64_t>(parity.columns.size()), rows = static_cast<int64_t>(parity.rows.size());
+    const int64_t ofPlane = dense ? columns : 1;  // boxes
+    const int64_t lastColumn = dense ? 0 : taps.columns[static_cast<size_t>(parity.columns.back())].offset - taps.firstColumn;
+    const int64_t lastStart = parity.reach * rowPixels + lastColumn;
+    if (boxRows > kLargestBox || mapWidth(g, parity) == 0 || mapHeight(g, parity) == 0) return false;
+    ++boxes.maps;
+    boxes.boxes += static_cast<int32_t>(ofPlane * g.t);
+    boxes.taps += static_cast<int32_t>(g.t * rows * columns);
+    if (boxes.maps > kMaximumInputMaps || boxes.boxes > kMaximumPatches || boxes.taps > kMaximumTaps) return false;
+    if (lastStart > std::numeric_limits<uint16_t>::max()) return false;
+    const uint32_t bytes = static_cast<uint32_t>(boxRows * rowPixels) * kRowBytes;
+    boxes.bytes += ofPlane * g.t * bytes;
+    boxes.smallest = std::min(boxes.smallest, bytes);
+    boxes.largest = std::max(boxes.largest, bytes);
+    const int64_t groupRows = cut.kind == HaloCut::Columns ? cut.boxColumns : 8;
+    slotRows = std::max({slotRows, boxRows * rowPixels, lastStart + (tileN / 8 - 1) * groupRows + 8, tileN});
+    return true;
+  });
+  boxes.slotBytes = static_cast<uint32_t>(roundUp(slotRows * kRowBytes, layout::kSwizzle128AtomBytes));
+  return isPossible && (!g.isSplit() || 2 * boxes.maps <= kMaximumInputMaps);
+}
 
-      layout::TiledMap& map = maps[static_cast<size_t>(params.inputMaps)];
-      const uint64_t pixelBytes = static_cast<uint64_t>(g.inputPitch * g.elementBytes);
-      const int64_t mapWidth = ceilDivide(g.w - parityW, g.strideW), mapHeight = ceilDivide(g.h - parityH, g.strideH);
-      if (mapWidth == 0 || mapHeight == 0) return false;
-      map.rank = 4;
-      map.dims = {static_cast<uint64_t>(g.c), static_cast<uint64_t>(mapWidth), static_cast<uint64_t>(g.n),
-                  static_cast<uint64_t>(mapHeight)};
-      map.strides = {pixelBytes * static_cast<uint64_t>(g.strideW), pixelBytes * static_cast<uint64_t>(g.w * g.h),
-                     pixelBytes * static_cast<uint64_t>(g.w * g.strideH)};
-      const auto chunk = static_cast<uint32_t>(chunkChannels(static_cast<int32_t>(g.elementBytes)));
-      map.box = {chunk, static_cast<uint32_t>(cut.boxColumns), static_cast<uint32_t>(cut.images), static_cast<uint32_t>(boxRows)};
-      if (g.deep) {
-        map.rank = 5;
-        map.dims = {map.dims[0], map.dims[1], map.dims[3], static_cast<uint64_t>(g.d), static_cast<uint64_t>(g.n / g.planes)};
-        map.strides = {map.strides[0], map.strides[2], map.strides[1], map.strides[1] * static_cast<uint64_t>(g.d)};
-        map.box = {map.box[0], map.box[1], map.box[3], 1, 1};
-      }
-      map.globalAddress = pixelBytes * static_cast<uint64_t>(parityH * g.w + parityW);
-      map.swizzle = layout::MapSwizzle::B128;
-
-      const size_t boxesOfPlane = dense ? columnsHere.size() : 1;
-      for (size_t box = 0; box < boxesOfPlane * static_cast<size_t>(g.t); ++box) {
-        const size_t i = box % boxesOfPlane;
-        const auto t = static_cast<int64_t>(box / boxesOfPlane);
-        if (params.patches == kMaximumPatches) return false;
-        Patch& patch = params.patch[params.patches++];
-        const int64_t firstColumn = dense ? taps.columns[static_cast<size_t>(columnsHere[i])].offset : taps.firstColumn;
-        patch = {params.inputMaps,
-                 static_cast<int32_t>(firstColumn),
-                 static_cast<int32_t>(firstRow),
-                 static_cast<int32_t>(t * g.dilationD - g.padFront),
-                 tap,
-                 0,
-                 0};
-        int64_t lastStart = 0;
-        // The last row first where it leaves the tail out.
-        const size_t begin = tail > 0 && leavesTailOut(tap) ? rowsHere.size() - 1 : 0;
-        for (size_t row = 0; row < rowsHere.size(); ++row) {
-          const int64_t r = rowsHere[(begin + row) % rowsHere.size()];
-          for (size_t j = dense ? i : 0; j < (dense ? i + 1 : columnsHere.size()); ++j) {
-            if (tap == kMaximumTaps) return false;
-            const int64_t s = columnsHere[j];
-            const int64_t start = (taps.rows[static_cast<size_t>(r)].offset - firstRow) * cut.images * cut.boxColumns +
-                                  taps.columns[static_cast<size_t>(s)].offset - firstColumn;
-            if (start > std::numeric_limits<uint16_t>::max()) return false;
-            lastStart = std::max(lastStart, start);
-            params.tap[tap++] = {static_cast<uint16_t>((t * g.r + r) * g.s + s), static_cast<uint16_t>(start)};
-          }
-        }
-        patch.endTap = tap;
-        const int64_t boxPixels = boxRows * cut.images * cut.boxColumns;
-        patch.bytes = static_cast<uint32_t>(boxPixels) * kRowBytes;
-        smallest = std::min(smallest, patch.bytes);
-        largest = std::max(largest, patch.bytes);
-        const int64_t groupRows = cut.kind == HaloCut::Columns ? cut.boxColumns : 8;
-        slotRows = std::max({slotRows, boxPixels, lastStart + (tileN / 8 - 1) * groupRows + 8, tileN});
-      }
-      ++params.inputMaps;
+void placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tail, const Boxes& boxes, Params& params,
+                  InputTileMaps& maps) {
+  const bool dense = cut.kind == HaloCut::Dense;
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const uint64_t pixelBytes = u(g.inputPitch * g.elementBytes);
+  int32_t tap = 0, placed = 0;
+  params.inputMaps = 0;
+  forEachParity(g, taps, [&](const Parity& parity) {
+    const int64_t boxRows = cut.rows + parity.reach;
+    layout::TiledMap& map = maps[static_cast<size_t>(params.inputMaps)];
+    map.rank = 4;
+    map.dims = {u(g.c), u(mapWidth(g, parity)), u(g.n), u(mapHeight(g, parity))};
+    map.strides = {pixelBytes * u(g.strideW), pixelBytes * u(g.w * g.h), pixelBytes * u(g.w * g.strideH)};
+    const auto chunk = static_cast<uint32_t>(chunkChannels(static_cast<int32_t>(g.elementBytes)));
+    map.box = {chunk, static_cast<uint32_t>(cut.boxColumns), static_cast<uint32_t>(cut.images), static_cast<uint32_t>(boxRows)};
+    if (g.deep) {
+      map.rank = 5;
+      map.dims = {map.dims[0], map.dims[1], map.dims[3], u(g.d), u(g.n / g.planes)};
+      map.strides = {map.strides[0], map.strides[2], map.strides[1], map.strides[1] * u(g.d)};
+      map.box = {map.box[0], map.box[1], map.box[3], 1, 1};
     }
-  }
-  params.taps = tap;
-  params.deep = g.deep;
+    map.globalAddress = pixelBytes * u(parity.h * g.w + parity.w);
+    map.swizzle = layout::MapSwizzle::B128;
+
+    const size_t boxesOfPlane = dense ? parity.columns.size() : 1;
+    for (size_t box = 0; box < boxesOfPlane * static_cast<size_t>(g.t); ++box) {
+      const size_t i = box % boxesOfPlane;
+      const auto t = static_cast<int64_t>(box / boxesOfPlane);
+      const int64_t firstColumn = dense ? taps.columns[static_cast<size_t>(parity.columns[i])].offset : taps.firstColumn;
+      Patch& patch = params.patch[placed++];
+      patch = {params.inputMaps,
+               static_cast<int32_t>(firstColumn),
+               static_cast<int32_t>(parity.firstRow),
+               static_cast<int32_t>(t * g.dilationD - g.padFront),
+               tap,
+               0,
+               static_cast<uint32_t>(boxRows * cut.images * cut.boxColumns) * kRowBytes};
+      // The last row first where it leaves the tail out.
+      const size_t begin = tail > 0 && leavesTailOut(tap) ? parity.rows.size() - 1 : 0;
+      for (size_t row = 0; row < parity.rows.size(); ++row) {
+        const int64_t r = parity.rows[(begin + row) % parity.rows.size()];
+        for (size_t j = dense ? i : 0; j < (dense ? i + 1 : parity.columns.size()); ++j) {
+          const int64_t s = parity.columns[j];
+          const int64_t start = (taps.rows[static_cast<size_t>(r)].offset - parity.firstRow) * cut.images * cut.boxColumns +
+                                taps.columns[static_cast<size_t>(s)].offset - firstColumn;
+          params.tap[tap++] = {static_cast<uint16_t>((t * g.r + r) * g.s + s), static_cast<uint16_t>(start)};
+        }
+      }
+      patch.endTap = tap;
+    }
+    ++params.inputMaps;
+    return true;
+  });
   params.planes = layout::FastDivisor(static_cast<uint32_t>(g.planes));
   params.planeStride = static_cast<int32_t>(g.strideD);
-  params.filledBytes = smallest;
-  params.boxesDiffer = smallest != largest;
-  params.patchSlotBytes = static_cast<uint32_t>(roundUp(slotRows * kRowBytes, layout::kSwizzle128AtomBytes));
+  params.boxesDiffer = boxes.smallest != boxes.largest;
   params.groupStrideBytes =
       cut.kind == HaloCut::Columns ? static_cast<uint32_t>(cut.boxColumns) * kRowBytes : layout::kSwizzle128AtomBytes;
-  if (!splitMaps(g, params, maps)) return false;
+  splitMaps(g, params, maps);
   for (int32_t i = params.inputMaps; i < kMaximumInputMaps; ++i) maps[static_cast<size_t>(i)] = maps[0];
-  return true;
 }
 
 }  // namespace sm90::halo

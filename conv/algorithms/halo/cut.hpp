@@ -69,10 +69,21 @@ bool cutInto(const Geometry& geometry, const Taps& taps, HaloCut kind, int64_t p
 
 using InputTileMaps = std::array<layout::TiledMap, kMaximumInputMaps>;  ///< globalAddress is relative to the input
 
-/// What the boxes of a tile and their taps are, in Params, and the maps of the input, those of its second tensor behind the others.
+/// How many boxes a tile needs, and how large they are.
+struct Boxes {
+  int32_t maps = 0, boxes = 0, taps = 0;  ///< maps: of the input's first tensor
+  int64_t bytes = 0;                      ///< of all boxes
+  uint32_t smallest = 0, largest = 0;     ///< bytes of a box
+  uint32_t slotBytes = 0;
+};
+
 /// False where there would be more boxes, taps or maps than Params has, or a map without any pixel. `tail`: positions that the
 /// kernel leaves out of the taps of leavesTailOut(), where the last filter row has to be below the image; 0: none.
-bool placePatches(const Geometry& geometry, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail, Params& params,
+bool boxesOf(const Geometry& geometry, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail, Boxes& boxes);
+
+/// Writes the boxes of boxesOf(...) and their taps into Params, and the maps of the input, those of its second tensor behind the
+/// others.
+void placePatches(const Geometry& geometry, const Taps& taps, const Cut& cut, int64_t tail, const Boxes& boxes, Params& params,
                   InputTileMaps& maps);
 
 }  // namespace sm90::halo

@@ -21,8 +21,8 @@ double together(double a, double b) {
 
 }  // namespace
 
-void model(const Problem& problem, double bytes, const Geometry& g, const ShapeEntry& shape, const device::Properties& properties,
-           HaloPlan& plan) {
+void model(const Problem& problem, double bytes, const Geometry& g, const ShapeEntry& shape, int64_t boxBytes,
+           const device::Properties& properties, HaloPlan& plan) {
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const Rates& rates = ratesOf(properties);
   const Params& p = plan.params;
@@ -35,14 +35,12 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   // Of the chunks on average.
   const double slices = kChunkSlices - (p.halfChunks ? kChunkSlices / 2 / static_cast<double>(p.chunks) : 0);
   const double multiply = steps * (slices * blocks * wgmmaClocks * width + (shape.consumers() == 1 ? kLoneTapClocks : 0));
-  double boxBytes = 0;
-  for (int32_t i = 0; i < p.patches; ++i) boxBytes += p.patch[i].bytes;
   const double weightBytes = steps * static_cast<double>(shape.stageBytes());
   // Where warpgroups alternate, of a pair of boxes the last one may be missing.
   const double perCta = static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x));
   plan.waves = std::max(1.0, p.alternates ? std::ceil(perCta / 2) : perCta);
   const double boxes = p.alternates ? perCta / plan.waves : shape.members();
-  const double loads = boxBytes * p.chunksPerRank * boxes + (p.weightsResident ? 0 : weightBytes);
+  const double loads = static_cast<double>(boxBytes) * p.chunksPerRank * boxes + (p.weightsResident ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? kFewLoadRate : 1.0);
   const double activated = shape.kind.empty()             ? kActivatedClocksPerPixel
@@ -80,7 +78,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
                (p.split - 1) * share * static_cast<double>(accumulatorBytes(shape.first, shape.width())) / kL2BytesPerClock;
   }
 
-  const double tiles = (p.alternates ? 0.5 : 1.0) * p.tiles * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
+  const double tiles = (p.alternates ? 0.5 : 1.0) * p.tiles * plan.launch.grid.y * p.split;
   const double start = kStartClocks + (p.weightsResident ? weightBytes / l2 : 0);
   const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <memory>
+#include <optional>
 
 #include "conv/algorithms/halo/model.hpp"
 #include "conv/plan/epilogue.hpp"
@@ -94,17 +95,24 @@ layout::MapType mapTypeOf(const Problem& p) {
   }
 }
 
+/// Where shapes of as many pixels find their boxes.
+struct Place {
+  bool isPossible = false;
+  Cut cut;
+  Boxes boxes;
+};
+
 /// What is decided before a plan is worked out.
 struct Decision {
   const ShapeEntry& shape;
-  const Cut& cut;
+  const Place& place;
   int32_t split;
   std::optional<int32_t> lag;
 };
 
-/// What depends on the pixels of a tile alone: its boxes and their taps, with their maps.
-bool place(const Geometry& g, const Taps& taps, const ShapeEntry& shape, const Cut& cut, HaloPlan& plan) {
-  plan.cut = cut.kind;
+/// What is the same for all plans of a problem.
+HaloPlan commonPlan(const Problem& problem, const Geometry& g, const HaloChoices& choices) {
+  HaloPlan plan;
   Params& params = plan.params;
   const int32_t chunk = chunkChannels(static_cast<int32_t>(g.elementBytes));
   params.chunks = static_cast<int32_t>(ceilDivide(g.splitC, chunk) + ceilDivide(g.c - g.splitC, chunk));
@@ -112,58 +120,59 @@ bool place(const Geometry& g, const Taps& taps, const ShapeEntry& shape, const C
     params.chunks = 1;
     params.groupChannels = static_cast<int32_t>(g.c / g.groups);
   }
-  return placePatches(g, taps, cut, shape.tileN, shape.tail, params, plan.inputs);
+  params.channels = static_cast<int32_t>(g.k);
+  params.deep = g.deep;
+  params.relu = problem.activation == Activation::Relu;
+  params.filterAhead = choices.dependent == Dependence::Filter;
+  plan.launch.programmaticDependent = choices.dependent != Dependence::None;
+  return plan;
 }
 
-/// Whether every CTA that shares a reduction has a part of it. `plan` has been placed.
-bool canSplit(const ShapeEntry& shape, const HaloPlan& plan, int32_t split) {
-  const int64_t chunks = plan.params.chunks;
+/// Whether every CTA that shares a reduction has a part of it.
+bool canSplit(const ShapeEntry& shape, int32_t boxes, int32_t chunks, int32_t split) {
   if (split > chunks || ceilDivide(chunks, split) * (split - 1) >= chunks) return false;
-  return !shape.overBox || (plan.params.patches == 1 && chunks == 1 && split == 1);
+  return !shape.overBox || (boxes == 1 && chunks == 1 && split == 1);
 }
 
-/// Whether tiles of so many channels, all rows of operand B, are of use: whole blocks, or all channels and less than twice as many.
-/// (What is staged behind the last whole block is then outside of the output.)
-bool suits(const ShapeEntry& shape, int64_t channels) {
+/// Whether tiles of so many channels are of use. Where they are all rows of operand B: whole blocks, or all channels and less than
+/// twice as many. (What is staged behind the last whole block is then outside of the output.)
+bool suits(const ShapeEntry& shape, const Geometry& g) {
   const int64_t tile = shape.channels();
-  return tile < channels ? tile % kBlockChannels == 0 : tile < 2 * roundUp(channels, 8);
+  if (g.groups > 1 && tile != kBlockChannels) return false;
+  return !shape.pixelsAreA() || (tile < g.k ? tile % kBlockChannels == 0 : tile < 2 * roundUp(g.k, 8));
 }
 
-/// Numbers of tiles, stages and slots, and what the plan would take. `plan` has been placed, and can be split; it may have been
-/// worked out with another split or shape before.
+/// Boxes of output pixels.
+int64_t boxesOfOutput(const Geometry& g, const Cut& cut) {
+  return ceilDivide(g.q, cut.columns) * ceilDivide(g.p, cut.rows) * ceilDivide(g.n, cut.images);
+}
+
+/// Numbers of tiles, stages and slots, and what the plan would take. `plan` begins as commonPlan(...), and may have been worked out
+/// for another decision before. The shape suits, and can be split.
 bool work(const Problem& problem, double bytes, const Geometry& g, const Decision& decision, const device::Properties& properties,
           HaloPlan& plan) {
   const ShapeEntry& shape = decision.shape;
-  const Cut& cut = decision.cut;
+  const Cut& cut = decision.place.cut;
+  const Boxes& placed = decision.place.boxes;
   const HaloCut kind = cut.kind;
   const int32_t split = decision.split;
   Params& params = plan.params;
   params.split = split;
   params.chunksPerRank = static_cast<int32_t>(ceilDivide(params.chunks, split));
+  params.patches = placed.boxes;
+  params.taps = placed.taps;
+  params.filledBytes = placed.smallest;
+  params.patchSlotBytes = placed.slotBytes;
   // The next flat tile in the slot reads zeros after its box.
   if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
-  if (g.groups > 1 && shape.channels() != kBlockChannels) return false;
-  if (shape.pixelsAreA() && !suits(shape, g.k)) return false;
 
   // Tiles
   const int64_t tileChannels = shape.channels();
   const int64_t channelTiles = ceilDivide(g.k, tileChannels);
-  const int64_t columnTiles = ceilDivide(g.q, cut.columns), rowTiles = ceilDivide(g.p, cut.rows);
-  const int64_t boxes = columnTiles * rowTiles * ceilDivide(g.n, cut.images);
+  const int64_t boxes = boxesOfOutput(g, cut);
   const int64_t pixelTiles = ceilDivide(boxes, shape.members());
   if (boxes * channelTiles * split > std::numeric_limits<int32_t>::max()) return false;
-  params.columnTiles = layout::FastDivisor(static_cast<uint32_t>(columnTiles));
-  params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
-  params.tileColumns = static_cast<int32_t>(cut.columns);
-  params.tileRows = static_cast<int32_t>(cut.rows);
-  params.tileImages = static_cast<int32_t>(cut.images);
-  params.flatPitch = layout::FastDivisor(cut.pitch == cut.columns ? 1 : static_cast<uint32_t>(cut.pitch));
-  if (shape.isFull() || shape.pixelsAreA()) params.full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
-  params.channels = static_cast<int32_t>(g.k);
-  params.tileChannels = static_cast<int32_t>(tileChannels);
-  params.relu = problem.activation == Activation::Relu;
   params.residual = {};
-  params.residual.beta = problem.beta;
   const int64_t reduced = g.groups > 1 ? std::min<int64_t>(g.c, kBlockChannels) : g.c - g.splitC;
   const int64_t lastRow = (reduced * g.elementBytes - 1) % kRowBytes + 1;  // bytes of the last chunk
   params.halfChunks =
@@ -171,8 +180,6 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   // Halves of whole rows, which are groups of 8 pixels.
   params.halves = split == 2 && !shape.isFull() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
                   kind == HaloCut::Columns && cut.images == 1 && cut.rows % 2 == 0 && cut.pixels() == shape.tileN;
-  params.weightBoxes = static_cast<uint32_t>(ceilDivide(tileChannels, kLargestBox));
-  params.weightBoxBytes = static_cast<uint32_t>(tileChannels) / params.weightBoxes * kRowBytes;
 
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const int64_t tilesPerCta = ceilDivide(pixelTiles * channelTiles * split, multiprocessors);
@@ -185,7 +192,6 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   }
   // Resident weights belong to one channel tile.
   const bool fixedChannels = params.weightsResident || channelTiles == 1;
-  params.channelTiles = layout::FastDivisor(fixedChannels ? 1 : static_cast<uint32_t>(channelTiles));
   params.tiles = static_cast<int32_t>(fixedChannels ? pixelTiles : pixelTiles * channelTiles);
   // The last wave is then shorter by half where only one warpgroup has work.
   params.alternates = shape.pixelsAreA() && fixedChannels && split == 1;
@@ -216,7 +222,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
                                                              std::max(0, most) / followers)
                                                 : 0;
 
-  model(problem, bytes, g, shape, properties, plan);
+  model(problem, bytes, g, shape, placed.bytes, properties, plan);
   return true;
 }
 
@@ -246,9 +252,32 @@ void storeByThreads(const Geometry& g, HaloPlan& plan) {
   plan.output = plan.filter;
 }
 
-/// What a candidate does not need to compete: maps of filter, output and residual, the whole epilogue, the kernel's name.
-void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape, HaloPlan& plan) {
+/// How tiles are counted and where their pixels lie.
+void completeTiles(const Geometry& g, const Cut& cut, const ShapeEntry& shape, HaloPlan& plan) {
+  const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   Params& params = plan.params;
+  plan.cut = cut.kind;
+  params.columnTiles = divisor(ceilDivide(g.q, cut.columns));
+  params.rowTiles = divisor(ceilDivide(g.p, cut.rows));
+  const int64_t channelTiles = ceilDivide(g.k, shape.channels());
+  params.channelTiles = divisor(params.weightsResident ? 1 : channelTiles);
+  params.tileColumns = static_cast<int32_t>(cut.columns);
+  params.tileRows = static_cast<int32_t>(cut.rows);
+  params.tileImages = static_cast<int32_t>(cut.images);
+  params.tileChannels = static_cast<int32_t>(shape.channels());
+  params.flatPitch = divisor(cut.pitch == cut.columns ? 1 : cut.pitch);
+  if (shape.isFull() || shape.pixelsAreA()) params.full.pitch = divisor(cut.pitch);
+  params.weightBoxes = static_cast<uint32_t>(ceilDivide(params.tileChannels, kLargestBox));
+  params.weightBoxBytes = static_cast<uint32_t>(params.tileChannels) / params.weightBoxes * kRowBytes;
+}
+
+/// What a candidate does not need to compete: tiles, boxes and taps, maps, the whole epilogue, the kernel's name.
+void complete(const Problem& problem, const Geometry& g, const Taps& taps, const Decision& decision, HaloPlan& plan) {
+  const ShapeEntry& shape = decision.shape;
+  const Place& place = decision.place;
+  Params& params = plan.params;
+  completeTiles(g, place.cut, shape, plan);
+  placePatches(g, taps, place.cut, shape.tail, place.boxes, params, plan.inputs);
   for (layout::TiledMap& map : plan.inputs) map.type = mapTypeOf(problem);
   plan.filter = plan.output = plan.inputs[0];
   const uint64_t tapBytes = static_cast<uint64_t>(g.c / g.groups * g.elementBytes);
@@ -277,6 +306,7 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   const uint64_t residualPixelBytes = static_cast<uint64_t>(problem.residualPitch()) * 2;
   for (uint64_t& stride : plan.residual.strides) stride = stride / outputPixelBytes * residualPixelBytes;
   const auto& box = plan.output.box;
+  params.residual.beta = problem.beta;
   params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
 
   const std::string_view epilogue = shape.residual ? "residual_" : shape.activated ? "activated_" : "";
@@ -295,60 +325,81 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   }
 }
 
-/// Calls visit(plan, g, shape) for every plan that fits, without what complete() adds, until it returns false. The plan is the
+/// What the plans of a problem are worked out from.
+struct Task {
+  Problem problem;
+  const device::Properties& properties;
+  Geometry g = geometryOf(problem);
+  Taps taps = tapsOf(g);
+  double bytes = bytesOnce(problem);
+  std::string kind = kindOf(problem);
+  std::vector<HaloModule> modules = modulesOf(problem);
+
+  Task(const Problem& asked, const device::Properties& of) : problem(foldedDepth(asked)), properties(of) {}
+
+  /// Whether there are few enough strides and taps for any plan.
+  bool isPossible() const { return g.strideH * g.strideW <= kMaximumInputMaps && g.t * g.r * g.s <= kMaximumTaps; }
+  /// Whether it is a kernel of these operands, and the first of its name. Kernels with the whole epilogue alone have names that
+  /// modules before theirs have, too.
+  bool has(const ShapeEntry& shape, size_t module) const {
+    const auto multiplies = [&](const ShapeEntry& one) { return one.kind.empty() || one.kind == kind; };
+    if (!multiplies(shape)) return false;
+    for (size_t i = 0; shape.isFull() && i < module; ++i)
+      for (const ShapeEntry& other : shapesOf(modules[i]))
+        if (multiplies(other) && other.name == shape.name) return false;
+    return true;
+  }
+};
+
+/// The places of a task, each worked out once.
+class Places {
+ public:
+  explicit Places(const Task& task) : task_(task) {}
+
+  /// The reference holds until the next call.
+  const Place& of(const ShapeEntry& shape, HaloCut kind) {
+    if (shape.tail > 0) return last_ = find(shape, kind);
+    std::optional<Place>& known = known_[static_cast<size_t>(kind)][static_cast<size_t>(shape.tileN) / kStep];
+    if (!known) known = find(shape, kind);
+    return *known;
+  }
+
+ private:
+  static constexpr size_t kCuts = 3, kStep = 8, kMostPixels = 256;  // of a shape
+
+  Place find(const ShapeEntry& shape, HaloCut kind) const {
+    Place place;
+    place.isPossible = cutInto(task_.g, task_.taps, kind, shape.tileN, place.cut) &&
+                       boxesOf(task_.g, task_.taps, place.cut, shape.tileN, shape.tail, place.boxes);
+    return place;
+  }
+
+  const Task& task_;
+  std::array<std::array<std::optional<Place>, kMostPixels / kStep + 1>, kCuts> known_;
+  Place last_;
+};
+
+/// Calls visit(plan, decision) for every plan that fits, without what complete() adds, until it returns false. The plan is the
 /// visitor's to look at: the next one is worked out in its place.
 template <class Visit>
-void forEachPlan(const Problem& asked, const device::Properties& properties, const HaloChoices& choices, Visit&& visit) {
-  const Problem problem = foldedDepth(asked);
-  const Geometry g = geometryOf(problem);
-  if (g.strideH * g.strideW > kMaximumInputMaps || g.t * g.r * g.s > kMaximumTaps) return;
-  const Taps taps = tapsOf(g);
-  const double bytes = bytesOnce(problem);
-  const std::string kind = kindOf(problem);
-  const auto multiplies = [&](const ShapeEntry& shape) { return shape.kind.empty() || shape.kind == kind; };
-  // Shapes of as many pixels have the same boxes. Plans are worked out in place.
-  struct Placed {
-    HaloCut kind;
-    int64_t tileN, tail;
-    Cut cut;
-    std::unique_ptr<HaloPlan> plan;  ///< none: there are no such boxes
-  };
-  constexpr size_t kUsual = 32;
-  std::vector<Placed> boxes;
-  boxes.reserve(kUsual);
-  const auto placedFor = [&](const ShapeEntry& shape, HaloCut kind) -> Placed& {
-    for (Placed& one : boxes)
-      if (one.kind == kind && one.tileN == shape.tileN && one.tail == shape.tail) return one;
-    Placed& one = boxes.emplace_back(kind, shape.tileN, shape.tail);
-    if (!cutInto(g, taps, kind, shape.tileN, one.cut)) return one;
-    one.plan = std::make_unique<HaloPlan>();
-    if (!place(g, taps, shape, one.cut, *one.plan)) one.plan.reset();
-    return one;
-  };
-  const std::vector<HaloModule> modules = modulesOf(problem);
-  for (size_t m = 0; m < modules.size(); ++m) {
-    // A name says which kernel: those of modules before come first.
-    const auto taken = [&](std::string_view name) {
-      for (size_t i = 0; i < m; ++i)
-        for (const ShapeEntry& other : shapesOf(modules[i]))
-          if (multiplies(other) && other.name == name) return true;
-      return false;
-    };
-    for (const ShapeEntry& shape : shapesOf(modules[m])) {
-      if (!multiplies(shape) || taken(shape.name) || (choices.shape && *choices.shape != shape.name)) continue;
-      for (const HaloCut cutKind : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
-        if (choices.cut && *choices.cut != cutKind) continue;
-        Placed& placed = placedFor(shape, cutKind);
-        if (!placed.plan) continue;
-        HaloPlan& plan = *placed.plan;
-        plan.shape = shape.name;
-        plan.module = modules[m];
-        plan.launch.programmaticDependent = choices.dependent != Dependence::None;
-        plan.params.filterAhead = choices.dependent == Dependence::Filter;
+void forEachPlan(const Task& task, const HaloChoices& choices, Visit&& visit) {
+  if (!task.isPossible()) return;
+  HaloPlan plan = commonPlan(task.problem, task.g, choices);
+  Places places(task);
+  for (size_t m = 0; m < task.modules.size(); ++m) {
+    plan.module = task.modules[m];
+    for (const ShapeEntry& shape : shapesOf(task.modules[m])) {
+      if ((choices.shape && *choices.shape != shape.name) || !suits(shape, task.g) || !task.has(shape, m)) continue;
+      plan.shape = shape.name;
+      for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
+        if (choices.cut && *choices.cut != cut) continue;
+        const Place& place = places.of(shape, cut);
+        if (!place.isPossible) continue;
         for (const int32_t split : {1, 2, 4}) {
           if (choices.split && *choices.split != split) continue;
-          if (!canSplit(shape, plan, split)) continue;
-          if (work(problem, bytes, g, {shape, placed.cut, split, choices.lag}, properties, plan) && !visit(plan, g, shape)) return;
+          if (!canSplit(shape, place.boxes.boxes, plan.params.chunks, split)) continue;
+          const Decision decision{shape, place, split, choices.lag};
+          if (work(task.problem, task.bytes, task.g, decision, task.properties, plan) && !visit(plan, decision)) return;
         }
       }
     }
@@ -383,7 +434,7 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
       return fmt::format("halo needs 2, 4, 8, 16, 32 or 64 channels a group, but there are {}", channels);
   }
   bool fits = false;
-  forEachPlan(p, properties, {}, [&](const HaloPlan&, const Geometry&, const ShapeEntry&) {
+  forEachPlan(Task(p, properties), {}, [&](const HaloPlan&, const Decision&) {
     fits = true;
     return false;
   });
@@ -404,9 +455,10 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
 std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
   std::vector<HaloOffer> offers;
   offers.reserve(64);
-  forEachPlan(problem, properties, choices, [&](const HaloPlan& plan, const Geometry&, const ShapeEntry& entry) {
-    offers.push_back({plan.shape, plan.cut, plan.params.split, plan.params.lag, entry.tileN, entry.channels(), entry.pixelsAreA(),
-                      choices.dependent, plan.modelledClocks, plan.bound});
+  forEachPlan(Task(problem, properties), choices, [&](const HaloPlan& plan, const Decision& decision) {
+    const ShapeEntry& shape = decision.shape;
+    offers.push_back({shape.name, decision.place.cut.kind, plan.params.split, plan.params.lag, shape.tileN, shape.channels(),
+                      shape.pixelsAreA(), choices.dependent, plan.modelledClocks, plan.bound});
     return true;
   });
   fastestFirst(offers);
@@ -415,8 +467,9 @@ std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properti
 
 std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
   std::vector<HaloPlan> plans;
-  forEachPlan(problem, properties, choices, [&](const HaloPlan& plan, const Geometry& g, const ShapeEntry& shape) {
-    complete(problem, g, shape, plans.emplace_back(plan));
+  const Task task(problem, properties);
+  forEachPlan(task, choices, [&](const HaloPlan& plan, const Decision& decision) {
+    complete(problem, task.g, task.taps, decision, plans.emplace_back(plan));
     return true;
   });
   fastestFirst(plans);

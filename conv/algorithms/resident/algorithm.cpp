@@ -46,25 +46,28 @@ void model(double problemBytes, const device::Properties& properties, ResidentPl
 /// The box of a tile, however the reduction is split.
 struct Placed {
   halo::Cut cut;
+  halo::Boxes sizes;
   kernels::halo::Params boxes;
 };
 
 bool place(const halo::Geometry& g, const halo::Taps& taps, HaloCut kind, Placed& placed) {
   if (!halo::cutInto(g, taps, kind, kTilePixels, placed.cut)) return false;
   placed.cut.images = 1;
+  if (!halo::boxesOf(g, taps, placed.cut, kTilePixels, 0, placed.sizes) || placed.sizes.boxes != 1) return false;
   halo::InputTileMaps maps;
-  return halo::placePatches(g, taps, placed.cut, kTilePixels, 0, placed.boxes, maps) && placed.boxes.patches == 1;
+  halo::placePatches(g, taps, placed.cut, 0, placed.sizes, placed.boxes, maps);
+  return true;
 }
 
 bool complete(const Problem& problem, double bytes, const halo::Geometry& g, const Placed& placed, int32_t split,
               const device::Properties& properties, ResidentPlan& plan) {
-  const auto& [cut, boxes] = placed;
+  const auto& [cut, sizes, boxes] = placed;
   plan.cut = cut.kind;
   Params& params = plan.params;
   const int64_t chunks = ceilDivide(g.c, kChunkChannels), chunksPerRank = ceilDivide(chunks, split);
   if (chunksPerRank * (split - 1) >= chunks) return false;  // a rank would have nothing
-  const int64_t steps = chunksPerRank * boxes.taps;
-  const int64_t sharedBytes = layout::kSwizzle128AtomBytes + chunksPerRank * boxes.patchSlotBytes + steps * kStageBytes +
+  const int64_t steps = chunksPerRank * sizes.taps;
+  const int64_t sharedBytes = layout::kSwizzle128AtomBytes + chunksPerRank * sizes.slotBytes + steps * kStageBytes +
                               (split - 1) * int64_t{kSumsBytes} + kControlBytes;
   if (sharedBytes > properties.sharedBytesPerBlock) return false;
 
@@ -73,10 +76,10 @@ bool complete(const Problem& problem, double bytes, const halo::Geometry& g, con
   if (split > 1 && columnTiles * rowTiles * g.n * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   if (rowTiles * g.n > kMostGrid || channelTiles > kMostGrid) return false;
   params.tapBytes = static_cast<uint32_t>(g.c * g.elementBytes);
-  params.filterRowBytes = params.tapBytes * static_cast<uint32_t>(boxes.taps);
+  params.filterRowBytes = params.tapBytes * static_cast<uint32_t>(sizes.taps);
   params.c = static_cast<int32_t>(g.c);
   params.k = static_cast<int32_t>(g.k);
-  params.taps = boxes.taps;
+  params.taps = sizes.taps;
   params.splitShift = std::countr_zero(static_cast<uint32_t>(split));
   params.chunksPerRank = static_cast<int32_t>(chunksPerRank);
   params.steps = static_cast<int32_t>(steps);
@@ -90,9 +93,9 @@ bool complete(const Problem& problem, double bytes, const halo::Geometry& g, con
   params.w = static_cast<int32_t>(g.w);
   params.pixelBytes = static_cast<uint32_t>(g.inputPitch * g.elementBytes);
   params.boxRows = static_cast<int32_t>(boxes.patch[0].bytes / kRowBytes / static_cast<uint32_t>(cut.boxColumns));
-  params.slotPixels = static_cast<int32_t>(boxes.patchSlotBytes / kRowBytes);
+  params.slotPixels = static_cast<int32_t>(sizes.slotBytes / kRowBytes);
   params.groupStrideBytes = boxes.groupStrideBytes;
-  for (int32_t t = 0; t < boxes.taps; ++t) params.tapOffset[t] = static_cast<uint16_t>(boxes.tap[t].row * (kRowBytes / 16));
+  for (int32_t t = 0; t < sizes.taps; ++t) params.tapOffset[t] = static_cast<uint16_t>(boxes.tap[t].row * (kRowBytes / 16));
   params.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
   params.p = static_cast<int32_t>(g.p);
   params.q = static_cast<int32_t>(g.q);
