@@ -36,6 +36,7 @@ struct Tile {
   int32_t ctas;  ///< of a multiprocessor at once, as the kernels are compiled
 
   int32_t groups() const { return pixels / kGroupPixels; }
+  constexpr bool isAsLargeAs(const Tile& other) const { return pixels == other.pixels && channels == other.channels; }
 };
 #define SHIFTCONV_TILE(PIXELS, CHANNELS, CTAS) Tile{#PIXELS "x" #CHANNELS, PIXELS, CHANNELS, CTAS},
 constexpr std::array kPlainTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
@@ -44,7 +45,7 @@ constexpr std::array kSplitTiles{SHIFTCONV_IM2COL_SPLIT_TILES(SHIFTCONV_TILE)};
 constexpr std::array kSharedTiles{SHIFTCONV_IM2COL_SHARED_TILES(SHIFTCONV_TILE)};
 #undef SHIFTCONV_TILE
 constexpr bool isAmong(std::span<const Tile> tiles, const Tile& tile) {
-  return std::any_of(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.name == tile.name; });
+  return std::any_of(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.isAsLargeAs(tile); });
 }
 constexpr size_t kOnlyShared =
     std::count_if(kSharedTiles.begin(), kSharedTiles.end(), [](const Tile& tile) { return !isAmong(kPlainTiles, tile); });
@@ -58,7 +59,7 @@ constexpr auto kTiles = [] {
 static_assert(std::all_of(kBytesTiles.begin(), kBytesTiles.end(),
                           [](const Tile& bytes) {
                             return std::any_of(kPlainTiles.begin(), kPlainTiles.end(), [&](const Tile& tile) {
-                              return tile.name == bytes.name && tile.ctas == bytes.ctas;
+                              return tile.isAsLargeAs(bytes) && tile.ctas == bytes.ctas;
                             });
                           }),
               "plans of 8-bit operands are made with the tiles of 16-bit ones");
@@ -77,7 +78,7 @@ bool sharesFilter(Shared shared) { return shared == Shared::Filter || shared == 
 constexpr int64_t kLeastSharedSteps = 4;  // of a reduction, for the planner to share operands: shorter ones are mostly a start
 constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
 constexpr int64_t kMostGroups = 65535;    // CTAs of a grid along y
-constexpr int64_t kLeastDeepSteps = 16;   // of a reduction that is offered all shared memory; shorter ones gained 3 % at most (H200)
+constexpr int64_t kLeastDeepSteps = 16;  // of a reduction that is offered all shared memory; shorter ones gained 3 % at most (H200)
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
 bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
@@ -105,7 +106,7 @@ struct Kernel {
 /// The kernel for a tile; nothing where there is none.
 std::optional<Kernel> kernelOf(const Problem& p, const Tile& tile, int32_t split, Shared shared) {
   const auto among = [&](const auto& tiles, InCluster ability) -> std::optional<Kernel> {
-    const auto found = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.name == tile.name; });
+    const auto found = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.isAsLargeAs(tile); });
     return found == tiles.end() ? std::nullopt : std::optional(Kernel{*found, ability});
   };
   if (!isHalf(p.inputType)) return split > 1 || shared != Shared::None ? std::nullopt : among(kBytesTiles, InCluster::Nothing);
@@ -164,14 +165,33 @@ double residentCtas(const Tile& tile, const device::Properties& properties, cons
   return static_cast<double>(std::clamp<int64_t>(shared / (plan.launch.dynamicSharedBytes + kReservedBytes), 1, tile.ctas));
 }
 
-void model(const Problem& p, double bytes, const device::Properties& properties, const Tile& tile, Im2colPlan& plan) {
+/// What is the same for all plans of a problem.
+struct Task {
+  const Problem& p;
+  const device::Properties& properties;
   const Rates& rates = ratesOf(properties);
-  const gemm::Window window = windowOf(p);
+  gemm::Window window = windowOf(p);
+  double bytes = bytesOnce(p);
+  int64_t planePixels = p.p() * p.q(), imagePixels = p.z() * planePixels, pixels = p.n * imagePixels;  ///< of the output
+  double usefulRows = usefulTaps(window.axes[1]), usefulPlanes = usefulTaps(window.axes[2]);
+
+  Task(const Problem& asked, const device::Properties& of) : p(asked), properties(of) {}
+  /// The copy engine reads whole boxes of a matrix faster than it walks along pixels.
+  bool isMatrix() const {
+    return window.taps() == 1 && (p.groups == 1 || p.groupChannels() % chunkOf(p) == 0) && p.inputPixels() == pixels &&
+           p.strideD * p.strideH * p.strideW == 1 && p.padFront + p.padTop + p.padLeft == 0 && p.splitD == 0;
+  }
+};
+
+void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
+  const Problem& p = task.p;
+  const device::Properties& properties = task.properties;
+  const Rates& rates = task.rates;
   // A tile has whole rows, so that taps are left out by rows and planes only, and none where it has whole planes or images.
-  const double ofRows = tile.pixels < p.p() * p.q() ? usefulTaps(window.axes[1]) : 1;
-  const double ofPlanes = tile.pixels < p.z() * p.p() * p.q() ? usefulTaps(window.axes[2]) : 1;
+  const double ofRows = tile.pixels < task.planePixels ? task.usefulRows : 1;
+  const double ofPlanes = tile.pixels < task.imagePixels ? task.usefulPlanes : 1;
   const int32_t split = 1 << plan.params.splitShift;
-  const double steps = std::max(1.0, static_cast<double>(window.taps()) * ofRows * ofPlanes) *
+  const double steps = std::max(1.0, static_cast<double>(task.window.taps()) * ofRows * ofPlanes) *
                        static_cast<double>(ceilDivide(plan.params.chunks, split));
   const double rows = tile.pixels + tile.channels,
                rowBytes = static_cast<double>(std::min<int64_t>(p.groupChannels() * elementBytes(p), kRowBytes));
@@ -194,21 +214,21 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   const double peers = plan.shared() == Shared::None ? 0 : kPeersClocks;
   const double loneLoads = loadBytes / rates.loneL2ToShared.perClock * (plan.isDeep() ? kDeepShare : 1);
   const double chain = rounds * (rates.startClocks.perClock + peers + epilogue + reduction) + steps * std::max(step, loneLoads);
-  const double memory = bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
+  const double memory = task.bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
   plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
   plan.bound = slowest == memory ? Resource::DeviceMemory : products > loads ? Resource::TensorCore : Resource::L2ToShared;
 }
 
 /// How loads find a group's channels, whose last chunk ends with zeros. `pixels`: the map of a window. Empty, or why they cannot.
-std::string putGroups(const Problem& p, Params& params, layout::Im2colMap& pixels) {
+std::string putGroups(const Problem& p, const gemm::Window& window, Params& params, layout::Im2colMap& pixels) {
   params.groupColumns = static_cast<int32_t>(groupColumns(p));
   if (p.groups == 1) return {};
   if (p.groupChannels() % chunkOf(p) == 0) {
     params.groupChannels = static_cast<int32_t>(p.groupChannels());
     return {};
   }
-  if (!gemm::putGroupsOutside(windowOf(p), params.window, pixels))
+  if (!gemm::putGroupsOutside(window, params.window, pixels))
     return fmt::format(
         "the {} channels of a group are not a multiple of {}, so there is no depth, and padding and taps have the limits of three "
         "dimensions",
@@ -218,52 +238,42 @@ std::string putGroups(const Problem& p, Params& params, layout::Im2colMap& pixel
   return {};
 }
 
-/// Empty, or why there is no such plan.
-std::string complete(const Problem& p, double problemBytes, const device::Properties& properties, const Tile& tile,
-                     const Im2colChoices& choices, Im2colPlan& plan) {
+/// What plans have in common that load boxes of so many pixels. Empty, or why there are none.
+std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
+  const Problem& p = task.p;
   Params& params = plan.params;
-  const gemm::Window window = windowOf(p);
   const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements * elementBytes(p)); };
   const auto chunk = static_cast<uint32_t>(chunkOf(p));
-  const Shared sharing = choices.shared.value_or(Shared::None);
-  const int32_t ofPixels = sharesPixels(sharing) ? 2 : 1, ofFilter = sharesFilter(sharing) ? 2 : 1;
   layout::TiledMap channels;
   channels.type = isHalf(p.inputType) ? elementMapType(p) : layout::MapType::U8;
   channels.rank = 2;
   channels.dims = {static_cast<uint64_t>(p.firstChannels()), static_cast<uint64_t>(p.firstPixels())};
   channels.strides = {bytes(p.inputPitch())};
-  channels.box = {chunk, static_cast<uint32_t>(tile.pixels / ofPixels)};
+  channels.box = {chunk, static_cast<uint32_t>(boxPixels)};
   channels.swizzle = layout::MapSwizzle::B128;
   layout::TiledMap second = channels;
   second.dims = {static_cast<uint64_t>(p.secondChannels()), static_cast<uint64_t>(p.secondPixels())};
   second.strides = {bytes(p.secondPitch())};
   layout::Im2colMap walked, secondWalked;
-  if (std::string why = gemm::planWindow(window, tile.pixels / ofPixels, channels, params.window, walked); !why.empty()) return why;
+  if (std::string why = gemm::planWindow(task.window, boxPixels, channels, params.window, walked); !why.empty()) return why;
   if (p.isSplit())
-    if (std::string why = gemm::secondWindowMap(window, tile.pixels / ofPixels, second, secondWalked); !why.empty()) return why;
-  // The copy engine reads whole boxes of a matrix faster than it walks along pixels.
-  const bool isMatrix = window.taps() == 1 && (p.groups == 1 || p.groupChannels() % chunk == 0) &&
-                        p.inputPixels() == p.outputPixels() && p.strideD * p.strideH * p.strideW == 1 &&
-                        p.padFront + p.padTop + p.padLeft == 0 && p.splitD == 0;
+    if (std::string why = gemm::secondWindowMap(task.window, boxPixels, second, secondWalked); !why.empty()) return why;
+  const bool isMatrix = task.isMatrix();
   params.window.isUsed = !isMatrix;
-  if (std::string why = putGroups(p, params, walked); !why.empty()) return why;
-  if (sharesFilter(sharing) && !isMatrix) return "tiles of pixels leave out taps of their own, and share no filter";
+  if (std::string why = putGroups(p, task.window, params, walked); !why.empty()) return why;
   plan.input = isMatrix ? MapDescription(channels) : MapDescription(walked);
   plan.second = isMatrix ? MapDescription(second) : MapDescription(secondWalked);
   plan.filter = channels;
   plan.filter.dims = {static_cast<uint64_t>(p.groupChannels()), static_cast<uint64_t>(p.k)};
   plan.filter.strides = {bytes(p.groupChannels())};
-  plan.filter.box = {chunk, static_cast<uint32_t>(tile.channels / ofFilter)};
-  plan.filter = gemm::tapMap(window, plan.filter);
+  plan.filter.box = {chunk, static_cast<uint32_t>(smallestTile(p).channels)};
+  plan.filter = gemm::tapMap(task.window, plan.filter);
   if (std::string why = layout::refusal(plan.filter); !why.empty()) return why;
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.positionsX = divisor(p.q());
   params.positionsY = divisor(p.p());
   params.positionsZ = divisor(params.window.z.positions);
-  params.pixelsShared = ofPixels - 1;
-  params.filterShared = ofFilter - 1;
-  const int64_t channelTiles = roundUp(ceilDivide(groupColumns(p), tile.channels), int64_t{ofPixels});
-  params.channelTiles = divisor(channelTiles / ofPixels);
+  params.slicePixels = divisor(task.planePixels);
   const auto chunksOf = [&](int64_t count) { return static_cast<int32_t>(ceilDivide(count, int64_t{chunk})); };
   params.chunks = chunksOf(p.firstChannels() / p.groups) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
   params.packed = packedOf(p);
@@ -271,11 +281,54 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   params.narrow = isNarrow(p, params.packed);
   params.epilogue = epilogueOf(p);
   params.lean = isHalf(p.inputType) && params.packed == Packed::Halves && !params.narrow && onlyRectifies(p);
-  const int64_t slicePixels = p.p() * p.q(), sliceTiles = ceilDivide(slicePixels, int64_t{tile.pixels});
-  params.slicePixels = divisor(slicePixels);
+  plan.kind = kindOf(p);
+  return {};
+}
+
+/// What begin(...) makes for each size of a box, once.
+class Beginnings {
+ public:
+  struct Beginning {
+    int32_t boxPixels;
+    std::string refusal;
+    Im2colPlan plan;
+  };
+  explicit Beginnings(const Task& task) : task_(task) { known_.reserve(kUsual); }
+
+  /// The reference holds until the next call.
+  const Beginning& of(const Tile& tile, Shared sharing) {
+    const int32_t boxPixels = tile.pixels / (sharesPixels(sharing) ? 2 : 1);
+    for (const Beginning& one : known_)
+      if (one.boxPixels == boxPixels) return one;
+    Beginning& one = known_.emplace_back(boxPixels);
+    one.refusal = begin(task_, boxPixels, one.plan);
+    return one;
+  }
+
+ private:
+  static constexpr size_t kUsual = 6;
+  const Task& task_;
+  std::vector<Beginning> known_;
+};
+
+/// Empty, or why there is no such plan. `plan` is that of Beginnings, with its tile and kernel.
+std::string complete(const Task& task, const Tile& tile, const Im2colChoices& choices, Im2colPlan& plan) {
+  const Problem& p = task.p;
+  const device::Properties& properties = task.properties;
+  Params& params = plan.params;
+  const Shared sharing = choices.shared.value_or(Shared::None);
+  const int32_t ofPixels = sharesPixels(sharing) ? 2 : 1, ofFilter = sharesFilter(sharing) ? 2 : 1;
+  if (sharesFilter(sharing) && params.window.isUsed) return "tiles of pixels leave out taps of their own, and share no filter";
+  plan.filter.box[2] = static_cast<uint32_t>(tile.channels / ofFilter);
+  const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
+  params.pixelsShared = ofPixels - 1;
+  params.filterShared = ofFilter - 1;
+  const int64_t channelTiles = roundUp(ceilDivide(groupColumns(p), tile.channels), int64_t{ofPixels});
+  params.channelTiles = divisor(channelTiles / ofPixels);
+  const int64_t sliceTiles = ceilDivide(task.planePixels, int64_t{tile.pixels});
   params.sliceTiles = divisor(sliceTiles);
   const int64_t pixelTiles =
-      roundUp(p.splitD != 0 ? p.n * p.z() * sliceTiles : ceilDivide(p.outputPixels(), tile.pixels), int64_t{ofFilter});
+      roundUp(p.splitD != 0 ? p.n * p.z() * sliceTiles : ceilDivide(task.pixels, tile.pixels), int64_t{ofFilter});
   const int32_t split = choices.split.value_or(1);
   if (split > params.chunks) return "there are fewer chunks of channels than CTAs that share them";
   params.splitShift = std::countr_zero(static_cast<uint32_t>(split));
@@ -283,7 +336,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   if (tiles * p.groups > std::numeric_limits<int32_t>::max()) return "there are more than 2^31 tiles";
 
   // As many stages as the reduction is long, and as leave room for as many CTAs as the kernel allows.
-  const int64_t steps = window.taps() * ceilDivide(params.chunks, split), stage = stageBytes(tile.groups(), tile.channels);
+  const int64_t steps = task.window.taps() * ceilDivide(params.chunks, split), stage = stageBytes(tile.groups(), tile.channels);
   const int64_t overhead = layout::kSwizzle128AtomBytes + controlBytes(tile.channels);
   const int64_t outputs =
       params.packed != Packed::No ? stagingBytes(tile.groups(), tile.channels) : sumsBytes(tile.groups(), tile.channels);
@@ -319,8 +372,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
   // lie where there is room, not where there is least to do (see the kernel's notes).
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(isOneWave && ctas > 1 ? std::max(shared, shareOf(ctas)) : shared);
-  plan.kind = kindOf(p);
-  model(p, problemBytes, properties, tile, plan);
+  model(task, tile, plan);
   plan.dependsByDefault = plan.modelledClocks < kShortClocks;
   params.filterAhead = choices.dependent == Dependence::Filter;
   plan.launch.programmaticDependent =
@@ -337,12 +389,13 @@ constexpr std::array<InClusters, 6> kClusters{
     {{1, Shared::None}, {2, Shared::None}, {4, Shared::None}, {1, Shared::Pixels}, {1, Shared::Filter}, {1, Shared::Both}}};
 
 /// Whether there are neighbours to share with, operands enough, and CTAs enough to wait for what comes from L2.
-bool mayPay(const Problem& p, const device::Properties& properties, const Tile& tile, Shared shared) {
+bool mayPay(const Task& task, const Tile& tile, Shared shared) {
   if (shared == Shared::None) return true;
-  const int64_t pixelTiles = ceilDivide(p.outputPixels(), tile.pixels), channelTiles = ceilDivide(groupColumns(p), tile.channels);
+  const Problem& p = task.p;
+  const int64_t pixelTiles = ceilDivide(task.pixels, tile.pixels), channelTiles = ceilDivide(groupColumns(p), tile.channels);
   return (!sharesPixels(shared) || channelTiles > 1) && (!sharesFilter(shared) || pixelTiles > 1) &&
-         2 * pixelTiles * channelTiles * p.groups > properties.multiprocessors &&
-         windowOf(p).taps() * ceilDivide(p.groupChannels(), chunkOf(p)) >= kLeastSharedSteps;
+         2 * pixelTiles * channelTiles * p.groups > task.properties.multiprocessors &&
+         task.window.taps() * ceilDivide(p.groupChannels(), chunkOf(p)) >= kLeastSharedSteps;
 }
 
 }  // namespace
@@ -376,16 +429,19 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   if (p.isSplit() && p.secondPitch() % whole != 0)
     return needs(fmt::format("needs second_pixel_pitch to be a multiple of {} elements, but it is {}", whole, p.secondPitch()));
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
+  const Task task(p, properties);
   Im2colPlan smallest;
-  if (const std::string why = complete(p, bytesOnce(p), properties, smallestTile(p), {}, smallest); !why.empty())
-    return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
+  std::string why = begin(task, smallestTile(p).pixels, smallest);
+  if (why.empty()) why = complete(task, smallestTile(p), {}, smallest);
+  if (!why.empty()) return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
   return {};
 }
 
 std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Properties& properties, const Im2colChoices& choices) {
   std::vector<Im2colPlan> plans;
   plans.reserve(kTiles.size());
-  const double problemBytes = bytesOnce(p);
+  const Task task(p, properties);
+  Beginnings beginnings(task);
   for (size_t i = 0; i < kTiles.size(); ++i) {
     if (choices.tile && *choices.tile != i) continue;
     // Half of a tile without channels is never worth it.
@@ -394,14 +450,16 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
     for (const auto& [split, shared] : kClusters) {
       const std::optional<Kernel> kernel = kernelOf(p, kTiles[i], split, shared);
       if (!kernel || (choices.split && *choices.split != split) || (choices.shared && *choices.shared != shared)) continue;
-      if (!choices.shared && !mayPay(p, properties, kernel->tile, shared)) continue;
+      if (!choices.shared && !mayPay(task, kernel->tile, shared)) continue;
       Im2colChoices some = choices;
       some.split = split;
       some.shared = shared;
-      Im2colPlan plan;
+      const Beginnings::Beginning& beginning = beginnings.of(kernel->tile, shared);
+      if (!beginning.refusal.empty()) continue;
+      Im2colPlan plan = beginning.plan;
       plan.tile = i;
       plan.kernel = kernel->ability;
-      if (!complete(p, problemBytes, properties, kernel->tile, some, plan).empty()) continue;
+      if (!complete(task, kernel->tile, some, plan).empty()) continue;
       // Splitting is for tiles that leave multiprocessors idle.
       if (!choices.split && split > 1 && plan.launch.grid.count() > kMostSplitWaves * properties.multiprocessors) continue;
       if (!choices.shared && shared == Shared::Both && plan.modelledClocks > kFoursGain * pairs) continue;
@@ -409,7 +467,7 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
       if (!choices.stages && plan.deepStages != 0) {
         some.stages = plan.deepStages;
         Im2colPlan& deep = plans.emplace_back(plan);
-        if (!complete(p, problemBytes, properties, kernel->tile, some, deep).empty()) plans.pop_back();
+        if (!complete(task, kernel->tile, some, deep).empty()) plans.pop_back();
       }
       plans.push_back(std::move(plan));
     }
