@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include "conv/plan/correction_trees.hpp"
@@ -13,12 +14,14 @@ namespace {
 
 constexpr size_t kTrees = 100;                 // of an algorithm (TREES of fit_correction), behind those for whole epilogues
 constexpr double kLeast = 1.0 / 3, kMost = 3;  // factors
+constexpr size_t kMicroseconds = 0;            // the feature
+static_assert(kCorrectionFeatures[kMicroseconds] == "microseconds");
 
 double factorOf(const Corrected& one) { return std::clamp(std::exp(one.sum), kLeast, kMost); }
-/// The logarithm of the time, as far as it is known.
+/// The natural logarithm of the time in microseconds, as far as it is known.
 double timeOf(const Corrected& one) {
   static const double most = std::log(kMost);
-  return one.modelled + std::clamp(one.sum, -most, most);
+  return one.features[kMicroseconds] * std::numbers::ln2 + std::clamp(one.sum, -most, most);
 }
 
 /// The candidates of one algorithm.
@@ -26,7 +29,7 @@ struct Group {
   const CorrectionTrees* trees;
   std::span<Corrected> asked;  ///< still
   size_t treesAsked;
-  double fastest = 0;    ///< logarithm of the time, of those that are still asked
+  double fastest = 0;    ///< timeOf, of those that are still asked
   double behindAll = 0;  ///< where all were left behind: the difference of `fastest` to that of all groups then
   double seconds = 0;    ///< of the fastest, in the end
 };
@@ -52,7 +55,7 @@ class Race {
     for (size_t i = first; i < end; ++i) {
       const double seconds = candidates_[i].estimate.seconds;
       if (seconds <= most * fastest)
-        entrants_.push_back({view_.of(candidates_[i].tiling, seconds * 1e6), i, std::log(seconds)});
+        entrants_.push_back({view_.of(candidates_[i].tiling, seconds * 1e6), i});
       else
         left_.push_back({i, groups_.size(), seconds / fastest});
     }
@@ -68,7 +71,7 @@ class Race {
     const double fastest = ask(kTrees);
     for (Group& group : groups_) {
       for (const Corrected& one : group.asked) give(one.number, factorOf(one));
-      group.seconds = std::exp(group.asked.empty() ? fastest + group.behindAll : group.fastest);
+      group.seconds = 1e-6 * std::exp(group.asked.empty() ? fastest + group.behindAll : group.fastest);
     }
     for (const LeftBehind& one : left_)
       give(one.number, groups_[one.group].seconds * one.behind / candidates_[one.number].estimate.seconds);
@@ -92,16 +95,16 @@ class Race {
 
   void leaveBehind(Group& group, const CorrectionRound& round, double fastest) {
     const double latest = std::min(group.fastest + round.behindItsOwn, fastest + round.behindAll);
-    size_t stay = 0;
-    for (const Corrected& one : group.asked) {
+    const auto isBehind = [&](const Corrected& one) {
       const double time = timeOf(one);
-      if (time <= latest)
-        group.asked[stay++] = one;
-      else
-        left_.push_back({one.number, static_cast<size_t>(&group - groups_.data()), std::exp(time - group.fastest)});
-    }
-    if (stay == 0 && !group.asked.empty()) group.behindAll = group.fastest - fastest;
-    group.asked = group.asked.first(stay);
+      if (time <= latest) return false;
+      left_.push_back({one.number, static_cast<size_t>(&group - groups_.data()), std::exp(time - group.fastest)});
+      return true;
+    };
+    if (group.asked.empty()) return;
+    const auto stay = std::remove_if(group.asked.begin(), group.asked.end(), isBehind);
+    group.asked = group.asked.first(static_cast<size_t>(stay - group.asked.begin()));
+    if (group.asked.empty()) group.behindAll = group.fastest - fastest;
   }
 
   void give(size_t number, double factor) {
