@@ -12,9 +12,8 @@ namespace shiftconv::plan {
 /// A candidate, and what the trees that it was asked say of it.
 struct Corrected {
   CorrectionFeatures features;
-  size_t number;    ///< of the candidate
-  double modelled;  ///< natural logarithm of its time without correction
-  double sum = 0;   ///< of the trees: the natural logarithm of a factor
+  size_t number;   ///< of the candidate
+  double sum = 0;  ///< of the trees: the natural logarithm of a factor
 };
 
 /// An algorithm's trees. Where there are some for whole epilogues, these come first, and add nothing to others.

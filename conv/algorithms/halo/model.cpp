@@ -16,7 +16,7 @@ namespace {
 /// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
 double together(double a, double b) {
   const double larger = std::max(a, b), ratio = larger > 0 ? std::min(a, b) / larger : 0, cube = ratio * ratio * ratio;
-  return larger * std::cbrt(std::sqrt(1 + cube * cube));
+  return larger * std::pow(1 + cube * cube, 1.0 / 6);
 }
 
 }  // namespace

@@ -67,16 +67,17 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
     params.residual.stagings = static_cast<int32_t>(stagings * halves);
     params.residual.stagingBytes = static_cast<uint32_t>(shape.tileN / halves * shape.pieceRowBytes());
   }
-  while (true) {
-    const int64_t left = budget - slots * slot - stages * stage;
-    const bool canSlot = slots < mostSlots && slot <= left;
-    const bool canStage = !params.weightsResident && stages < mostStages && stage <= left;
-    if (!canSlot && !canStage) break;
-    if (canStage && (!canSlot || static_cast<double>(stages) < static_cast<double>(slots) * tapsPerSlot))
-      ++stages;
-    else
-      ++slots;
+  // In turn, as long as both rings may grow; then one of them.
+  int64_t left = budget - slots * slot - stages * stage;
+  while (!params.weightsResident && slots < mostSlots && slot <= left && stages < mostStages && stage <= left) {
+    const bool isStage = static_cast<double>(stages) < static_cast<double>(slots) * tapsPerSlot;
+    (isStage ? stages : slots) += 1;
+    left -= isStage ? stage : slot;
   }
+  if (slots < mostSlots && slot <= left)
+    slots += std::min(mostSlots - slots, left / slot);
+  else if (!params.weightsResident && stages < mostStages)
+    stages += std::min(mostStages - stages, left / stage);
   params.patchSlots = static_cast<int32_t>(slots);
   params.weightStages = static_cast<int32_t>(stages);
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(layout::kSwizzle128AtomBytes + kControlBytes + slots * slot +
@@ -100,6 +101,7 @@ struct Place {
   bool isPossible = false;
   Cut cut;
   Boxes boxes;
+  int64_t ofOutput = 0;  ///< boxes of output pixels
 };
 
 /// What is decided before a plan is worked out.
@@ -142,11 +144,6 @@ bool suits(const ShapeEntry& shape, const Geometry& g) {
   return !shape.pixelsAreA() || (tile < g.k ? tile % kBlockChannels == 0 : tile < 2 * roundUp(g.k, 8));
 }
 
-/// Boxes of output pixels.
-int64_t boxesOfOutput(const Geometry& g, const Cut& cut) {
-  return ceilDivide(g.q, cut.columns) * ceilDivide(g.p, cut.rows) * ceilDivide(g.n, cut.images);
-}
-
 /// Numbers of tiles, stages and slots, and what the plan would take. `plan` begins as commonPlan(...), and may have been worked out
 /// for another decision before. The shape suits, and can be split.
 bool work(const Problem& problem, double bytes, const Geometry& g, const Decision& decision, const device::Properties& properties,
@@ -169,7 +166,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   // Tiles
   const int64_t tileChannels = shape.channels();
   const int64_t channelTiles = ceilDivide(g.k, tileChannels);
-  const int64_t boxes = boxesOfOutput(g, cut);
+  const int64_t boxes = decision.place.ofOutput;
   const int64_t pixelTiles = ceilDivide(boxes, shape.members());
   if (boxes * channelTiles * split > std::numeric_limits<int32_t>::max()) return false;
   params.residual = {};
@@ -369,8 +366,11 @@ class Places {
 
   Place find(const ShapeEntry& shape, HaloCut kind) const {
     Place place;
-    place.isPossible = cutInto(task_.g, task_.taps, kind, shape.tileN, place.cut) &&
-                       boxesOf(task_.g, task_.taps, place.cut, shape.tileN, shape.tail, place.boxes);
+    const Geometry& g = task_.g;
+    const Cut& cut = place.cut;
+    place.isPossible =
+        cutInto(g, task_.taps, kind, shape.tileN, place.cut) && boxesOf(g, task_.taps, cut, shape.tileN, shape.tail, place.boxes);
+    place.ofOutput = place.isPossible ? ceilDivide(g.q, cut.columns) * ceilDivide(g.p, cut.rows) * ceilDivide(g.n, cut.images) : 0;
     return place;
   }
 
