@@ -90,7 +90,7 @@ std::vector<size_t> Candidates::byEstimate() const {
 
 Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
                Candidates& candidates, RefusalTexts texts, bool constantFilter) {
-  constexpr size_t kUsual = 128;
+  constexpr size_t kUsual = 256;
   candidates.all.reserve(kUsual);
   Refusals refusals;
   for (const Algorithm* algorithm : algorithms) {

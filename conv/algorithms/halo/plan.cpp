@@ -169,6 +169,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const int64_t boxes = decision.place.ofOutput;
   const int64_t pixelTiles = ceilDivide(boxes, shape.members());
   if (boxes * channelTiles * split > std::numeric_limits<int32_t>::max()) return false;
+  if (split > 1 && pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   params.residual = {};
   const int64_t reduced = g.groups > 1 ? std::min<int64_t>(g.c, kBlockChannels) : g.c - g.splitC;
   const int64_t lastRow = (reduced * g.elementBytes - 1) % kRowBytes + 1;  // bytes of the last chunk
@@ -185,7 +186,6 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
     const int64_t owned = ceilDivide(shape.consumers(), split);  // warpgroups whose sums a rank receives, at most
     if (owned * (split - 1) * accumulatorBytes(std::max(shape.first, shape.second), shape.width()) > room) return false;
-    if (pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   }
   // Resident weights belong to one channel tile.
   const bool fixedChannels = params.weightsResident || channelTiles == 1;
@@ -351,18 +351,23 @@ struct Task {
 /// The places of a task, each worked out once.
 class Places {
  public:
-  explicit Places(const Task& task) : task_(task) {}
+  explicit Places(const Task& task) : task_(task) { places_.reserve(kUsual); }
 
   /// The reference holds until the next call.
   const Place& of(const ShapeEntry& shape, HaloCut kind) {
-    if (shape.tail > 0) return last_ = find(shape, kind);
-    std::optional<Place>& known = known_[static_cast<size_t>(kind)][static_cast<size_t>(shape.tileN) / kStep];
-    if (!known) known = find(shape, kind);
-    return *known;
+    if (shape.tail > 0) return places_.emplace_back(find(shape, kind));  // these have a tile of their own
+    uint8_t& known = numbers_[static_cast<size_t>(kind)][static_cast<size_t>(shape.tileN) / kStep];
+    if (known == kNone) {
+      known = static_cast<uint8_t>(places_.size() + 1);
+      places_.push_back(find(shape, kind));
+    }
+    return places_[known - 1u];
   }
 
  private:
   static constexpr size_t kCuts = 3, kStep = 8, kMostPixels = 256;  // of a shape
+  static constexpr size_t kUsual = 64;
+  static constexpr uint8_t kNone = 0;
 
   Place find(const ShapeEntry& shape, HaloCut kind) const {
     Place place;
@@ -375,8 +380,8 @@ class Places {
   }
 
   const Task& task_;
-  std::array<std::array<std::optional<Place>, kMostPixels / kStep + 1>, kCuts> known_;
-  Place last_;
+  std::vector<Place> places_;
+  std::array<std::array<uint8_t, kMostPixels / kStep + 1>, kCuts> numbers_{};  ///< in places_, counted from 1
 };
 
 /// Calls visit(plan, decision) for every plan that fits, without what complete() adds, until it returns false. The plan is the

@@ -439,7 +439,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
 
 std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Properties& properties, const Im2colChoices& choices) {
   std::vector<Im2colPlan> plans;
-  plans.reserve(kTiles.size());
+  plans.reserve(2 * kTiles.size());
   const Task task(p, properties);
   Beginnings beginnings(task);
   for (size_t i = 0; i < kTiles.size(); ++i) {
