@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <utility>
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/thin/model.hpp"
@@ -50,10 +49,10 @@ bool hasShortEpilogue(const Problem& p) {
 }
 
 /// Whether there is a kernel for the tile, and segments of the whole epilogue lie in one group.
-bool isPossible(const Problem& p, Tile tile, int32_t vector) {
+bool isPossible(const Problem& p, Tile tile, int32_t vector, bool isShort) {
   if (tile.channels == 16 && vector != kMostVector) return false;
   if (tile.pixels == 32 && (vector == 1 || (isDecoded(p) && vector != kMostVector))) return false;
-  return hasShortEpilogue(p) || p.groups == 1 || (p.k / p.groups) % segmentChannels(tile.channels) == 0;
+  return isShort || p.groups == 1 || (p.k / p.groups) % segmentChannels(tile.channels) == 0;
 }
 
 Axis axisOf(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore, int64_t bytes) {
@@ -90,6 +89,7 @@ ThinPlan commonPlan(const Problem& p) {
   params.groupOutputs = static_cast<int32_t>(p.k / p.groups);
   params.groupBytes = static_cast<int32_t>(p.groupChannels() * elementBytes);
   params.isWhole = !hasShortEpilogue(p);
+  params.lean = isPlainSegment(p) && onlyRectifies(p);
   params.relu = p.activation == Activation::Relu;
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
@@ -102,7 +102,7 @@ ThinPlan commonPlan(const Problem& p) {
 void complete(const Problem& p, double bytes, const device::Properties& properties, ThinPlan& plan) {
   Params& params = plan.params;
   const int64_t own = threadChannels(plan.tile.channels);
-  params.lean = isPlainSegment(p) && onlyRectifies(p) && params.storeElements >= own && p.k / p.groups % own == 0;
+  params.lean = params.lean && params.storeElements >= own && p.k / p.groups % own == 0;
   const int64_t groupTiles = ceilDivide(p.k / p.groups, plan.tile.channels);
   params.groupTiles = divisor(groupTiles);
   params.channelTiles = static_cast<int32_t>(p.groups * groupTiles);
@@ -177,23 +177,24 @@ std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties&
   const double bytes = bytesOnce(p);
   const int64_t steps = ceilDivide(common.params.blocks, kStepBlocks),
                 mostUsefulSplit = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(steps)));
+  constexpr size_t kUsual = 32;
   std::vector<ThinPlan> plans;
+  plans.reserve(kUsual);
   const auto add = [&](size_t tile, int32_t split, int32_t pixelWarps, int32_t channelWarps) {
     if ((choices.pixelWarps && *choices.pixelWarps != pixelWarps) ||
         (choices.channelWarps && *choices.channelWarps != channelWarps))
       return;
-    ThinPlan plan = common;
+    ThinPlan& plan = plans.emplace_back(common);
     plan.tile = kTiles[tile];
     plan.split = split;
     plan.pixelWarps = pixelWarps;
     plan.channelWarps = channelWarps;
     complete(p, bytes, properties, plan);
     plan.launch.programmaticDependent = choices.dependent;
-    plans.push_back(std::move(plan));
   };
   const bool isOpen = !choices.split && !choices.pixelWarps && !choices.channelWarps;
   for (size_t tile = 0; tile < std::size(kTiles); ++tile) {
-    if ((choices.tile && *choices.tile != tile) || !isPossible(p, kTiles[tile], common.vector)) continue;
+    if ((choices.tile && *choices.tile != tile) || !isPossible(p, kTiles[tile], common.vector, !common.params.isWhole)) continue;
     const int64_t pixelTiles = ceilDivide(p.outputPixels(), kTiles[tile].pixels);
     const int64_t tiles = pixelTiles * p.groups * ceilDivide(p.k / p.groups, kTiles[tile].channels);
     for (int32_t split = 1; split <= kMostWarps; split *= 2) {
