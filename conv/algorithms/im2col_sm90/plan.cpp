@@ -285,33 +285,7 @@ std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
   return {};
 }
 
-/// What begin(...) makes for each size of a box, once.
-class Beginnings {
- public:
-  struct Beginning {
-    int32_t boxPixels;
-    std::string refusal;
-    Im2colPlan plan;
-  };
-  explicit Beginnings(const Task& task) : task_(task) { known_.reserve(kUsual); }
-
-  /// The reference holds until the next call.
-  const Beginning& of(const Tile& tile, Shared sharing) {
-    const int32_t boxPixels = tile.pixels / (sharesPixels(sharing) ? 2 : 1);
-    for (const Beginning& one : known_)
-      if (one.boxPixels == boxPixels) return one;
-    Beginning& one = known_.emplace_back(boxPixels);
-    one.refusal = begin(task_, boxPixels, one.plan);
-    return one;
-  }
-
- private:
-  static constexpr size_t kUsual = 6;
-  const Task& task_;
-  std::vector<Beginning> known_;
-};
-
-/// Empty, or why there is no such plan. `plan` is that of Beginnings, with its tile and kernel.
+/// Empty, or why there is no such plan. `plan` is one that begin(...) began, with its tile and kernel.
 std::string complete(const Task& task, const Tile& tile, const Im2colChoices& choices, Im2colPlan& plan) {
   const Problem& p = task.p;
   const device::Properties& properties = task.properties;
@@ -441,7 +415,21 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
   std::vector<Im2colPlan> plans;
   plans.reserve(2 * kTiles.size());
   const Task task(p, properties);
-  Beginnings beginnings(task);
+  struct Beginning {
+    int32_t boxPixels;
+    Im2colPlan plan;
+    bool isPossible;
+  };
+  constexpr size_t kUsual = 6;
+  std::vector<Beginning> begun;
+  begun.reserve(kUsual);
+  const auto beginningOf = [&](int32_t boxPixels) -> const Beginning& {
+    for (const Beginning& one : begun)
+      if (one.boxPixels == boxPixels) return one;
+    Beginning& one = begun.emplace_back(boxPixels);
+    one.isPossible = begin(task, boxPixels, one.plan).empty();
+    return one;
+  };
   for (size_t i = 0; i < kTiles.size(); ++i) {
     if (choices.tile && *choices.tile != i) continue;
     // Half of a tile without channels is never worth it.
@@ -454,8 +442,8 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
       Im2colChoices some = choices;
       some.split = split;
       some.shared = shared;
-      const Beginnings::Beginning& beginning = beginnings.of(kernel->tile, shared);
-      if (!beginning.refusal.empty()) continue;
+      const Beginning& beginning = beginningOf(kernel->tile.pixels / (sharesPixels(shared) ? 2 : 1));
+      if (!beginning.isPossible) continue;
       Im2colPlan plan = beginning.plan;
       plan.tile = i;
       plan.kernel = kernel->ability;
