@@ -59,7 +59,7 @@ class Places {
   /// The reference holds until the next call.
   const Place& of(const ShapeEntry& shape, HaloCut kind) {
     if (shape.tail > 0) return places_.emplace_back(find(shape, kind));  // these have a tile of their own
-    uint8_t& known = numbers_[static_cast<size_t>(kind)][static_cast<size_t>(shape.tileN) / kStep];
+    uint8_t& known = numbers_[static_cast<size_t>(kind)].at(static_cast<size_t>(shape.tileN) / kStep);
     if (known == kNone) {
       known = static_cast<uint8_t>(places_.size() + 1);
       places_.push_back(find(shape, kind));
