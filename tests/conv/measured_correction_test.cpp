@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <span>
 #include <string>
 #include <string_view>
@@ -180,7 +181,9 @@ std::vector<double> plainCorrections(std::vector<PlainCandidate> all) {
   }
   return factors;
 }
-constexpr double kError = 1e-5;  // features are floats, and times made from them
+/// A logarithm of microseconds, below 16 to base 2, is kept as a float: off by 2^-21, and where it is worked out again here, by as
+/// much once more. A factor is made of four times: of a candidate then, of the fastest then and in the end, and the model's.
+constexpr double kError = 4 * 2 * 0x1p-21 * std::numbers::ln2;
 
 // Of algorithms with few and with many candidates, whose tiles differ in all ways.
 TEST(MeasuredCorrection, IsPartOfTheEstimate) {
@@ -204,9 +207,10 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
     const std::vector<double> expected = plainCorrections(corrected);
     for (size_t i = 0; i < found.size(); ++i)
       EXPECT_NEAR(found[i], expected[i], kError * expected[i]) << text << ": " << corrected[i].algorithm << " " << i;
-    const Candidate& best = candidates.all[candidates.best];
-    EXPECT_GE(best.correction, 1.0 / 3) << text;
-    EXPECT_LE(best.correction, 3) << text;
+    for (const Candidate& candidate : candidates.all) {
+      EXPECT_GE(candidate.correction, 1.0 / 3) << text;
+      EXPECT_LE(candidate.correction, 3) << text;
+    }
   }
 }
 

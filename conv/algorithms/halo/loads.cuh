@@ -20,10 +20,24 @@ __device__ __forceinline__ gemm::WindowSource sourceOf(const Cta& cta, int32_t c
   return cta.params.inputSplit.sourceOf(chunk, chunkChannels(Cta::Kind::kElementBytes), 0, 0);
 }
 
+/// `evictFirst`: the policy for inputs that leave L2 first. Others have none (cache_policy.cuh).
+template <class Cta>
+__device__ __forceinline__ void loadBox(const Cta& cta, int32_t map, const Patch& patch, const TileOrigin& origin, int32_t channel,
+                                        const gemm::RingPosition& slot, uint64_t evictFirst) {
+  const Params& p = cta.params;
+  Control& control = *cta.control;
+  if (!p.inputLeavesFirst)
+    ptx::loadTile4d(cta.boxAddress(slot.index), &cta.inputMaps.of[map], channel, origin.column + patch.columnOffset, origin.image,
+                    origin.row + patch.rowOffset, control.boxes.full(slot));
+  else
+    ptx::loadTile4d(cta.boxAddress(slot.index), &cta.inputMaps.of[map], channel, origin.column + patch.columnOffset, origin.image,
+                    origin.row + patch.rowOffset, control.boxes.full(slot), evictFirst);
+}
+
 /// A box of planes, or of an input in two tensors.
 template <class Cta>
 __device__ __forceinline__ void loadAnyBox(const Cta& cta, const Patch& patch, const TileOrigin& origin, int32_t chunk,
-                                           int32_t channel, const gemm::RingPosition& slot, uint64_t cachePolicy) {
+                                           int32_t channel, const gemm::RingPosition& slot, uint64_t evictFirst) {
   const Params& p = cta.params;
   Control& control = *cta.control;
   int32_t map = patch.map;
@@ -39,8 +53,7 @@ __device__ __forceinline__ void loadAnyBox(const Cta& cta, const Patch& patch, c
     ptx::loadTile5d(cta.boxAddress(slot.index), &cta.inputMaps.of[map], channel, origin.column + patch.columnOffset,
                     origin.row + patch.rowOffset, plane, image, control.boxes.full(slot));
   } else {
-    ptx::loadTile4d(cta.boxAddress(slot.index), &cta.inputMaps.of[map], channel, origin.column + patch.columnOffset, origin.image,
-                    origin.row + patch.rowOffset, control.boxes.full(slot), cachePolicy);
+    loadBox(cta, map, patch, origin, channel, slot, evictFirst);
   }
 }
 
@@ -62,7 +75,8 @@ __device__ void loadBoxes(const Cta& cta) {
   using S = typename Cta::S;
   const Params& p = cta.params;
   Control& control = *cta.control;
-  const uint64_t cachePolicy = p.inputLeavesFirst ? ptx::evictFirst() : ptx::evictNormally();
+  // Made here, it needs a register less than where it is used.
+  const uint64_t evictFirst = ptx::evictFirst();
   gemm::RingPosition slot, previous;
   uint32_t number = 0;
   for (const int32_t tile : cta.tiles()) {
@@ -90,10 +104,9 @@ __device__ void loadBoxes(const Cta& cta) {
           ptx::mbarrierArriveExpectBytes(control.boxes.full(slot), patch.bytes);
           const int32_t channel = p.groupChannels > 0 ? origin.channel : chunk * chunkChannels(Cta::Kind::kElementBytes);
           if constexpr (Cta::kAnyInput)
-            loadAnyBox(cta, patch, origin, chunk, channel, slot, cachePolicy);
+            loadAnyBox(cta, patch, origin, chunk, channel, slot, evictFirst);
           else
-            ptx::loadTile4d(cta.boxAddress(slot.index), &cta.inputMaps.of[patch.map], channel, origin.column + patch.columnOffset,
-                            origin.image, origin.row + patch.rowOffset, control.boxes.full(slot), cachePolicy);
+            loadBox(cta, patch.map, patch, origin, channel, slot, evictFirst);
           slot.advance(p.patchSlots);
         }
       }

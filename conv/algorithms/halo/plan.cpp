@@ -186,9 +186,10 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   if (params.alternates) params.tiles = static_cast<int32_t>(boxes);
   // Pixels that one tile of channels alone reads have no further use. Where they and the outputs need more than four fifths of L2,
   // dropping them first saves 1 to 9 % in a layer of 1x1 filters and 6 % of resnet50's blocks at 56x56, batch 32; where they do
-  // not, or where more tiles read them, it costs up to 20 % (H200).
-  params.inputLeavesFirst =
-      channelTiles == 1 && !params.deep && properties.l2Bytes > 0 && bytes > 0.8 * static_cast<double>(properties.l2Bytes);
+  // not, or where more tiles read them, it costs up to 20 %, and where boxes share lines of 128 bytes, up to 27 % (H200).
+  const bool shareLines = (params.chunks > 1 || decision.place.boxes.maps > 1) && g.inputPitch * g.elementBytes % 128 != 0;
+  params.inputLeavesFirst = channelTiles == 1 && !params.deep && !shareLines && properties.l2Bytes > 0 &&
+                            bytes > 0.8 * static_cast<double>(properties.l2Bytes);
   const uint32_t gridY = fixedChannels ? static_cast<uint32_t>(channelTiles) : 1;
   const uint32_t mostCtas = std::max<uint32_t>(1, multiprocessors / gridY);
   const uint32_t waves = static_cast<uint32_t>(ceilDivide(params.tiles, mostCtas));

@@ -56,16 +56,21 @@ TEST(HopperPlans, ALagIsAsLongAsTheRingsHold) {
   }
 }
 
-/// Pixels leave L2 first where they and the outputs need more than 50,331,648 bytes of it, four fifths, and one tile of channels
-/// alone reads them.
+/// Pixels leave L2 first where they and the outputs need more than 50,331,648 bytes of it, four fifths, one tile of channels alone
+/// reads them, and boxes share no line of 128 bytes.
 TEST(HopperPlans, AnInputThatIsReadOnceLeavesL2First) {
   for (const auto& [text, shape, leaves] :
-       {std::tuple{"32x80x77x64 f16 * 64x1x1x64 -> f16", "k64x2_n128", true},              // 50,462,720 bytes and the filter
-        {"32x80x76x64 f16 * 64x1x1x64 -> f16", "k64x2_n128", false},                       // 49,807,360 and the filter
-        {"32x80x80x64 f16 * 128x1x1x64 -> f16", "k64x2_n128", false},                      // two tiles of channels
-        {"32x80x80x64 f16 * 128x1x1x64 -> f16", "k128_n128", true},                        // one
-        {"32x80x80x64 f16 * 64x1x1x64 -> f16 silu", "k64x2_n128", true},                   // a kernel that takes any input
-        {"8x8x80x80x64 f16 * 64x3x3x3x64 pad 1,1,1,1,1,1 -> f16", "k128_n128", false}}) {  // boxes of planes
+       {std::tuple{"32x80x77x64 f16 * 64x1x1x64 -> f16", "k64x2_n128", true},                  // 50,462,720 bytes and the filter
+        {"32x80x76x64 f16 * 64x1x1x64 -> f16", "k64x2_n128", false},                           // 49,807,360 and the filter
+        {"32x80x80x64 f16 * 128x1x1x64 -> f16", "k64x2_n128", false},                          // two tiles of channels
+        {"32x80x80x64 f16 * 128x1x1x64 -> f16", "k128_n128", true},                            // one
+        {"32x80x80x64 f16 * 64x1x1x64 -> f16 silu", "k64x2_n128", true},                       // a kernel that takes any input
+        {"32x80x80x96 f16 * 64x1x1x96 -> f16", "k64x2_n128", false},                           // 192 bytes a pixel in two chunks
+        {"32x80x80x128 f16 * 64x1x1x128 -> f16", "k64x2_n128", true},                          // whole lines in two chunks
+        {"32x162x160x32 f16 * 64x3x3x32 pad 1,1,1,1 stride 2,2 -> f16", "k64x2_n128", false},  // every other pixel of 64 bytes
+        {"32x162x160x64 f16 * 64x3x3x64 pad 1,1,1,1 stride 2,2 -> f16", "k64x2_n128", true},   // of 128 bytes
+        {"32x162x160x32 f16 * 64x3x3x32 pad 1,1,1,1 -> f16", "k64x2_n128", true},              // neighbours, in one box
+        {"8x8x80x80x64 f16 * 64x3x3x3x64 pad 1,1,1,1,1,1 -> f16", "k128_n128", false}}) {      // boxes of planes
     const auto plan = planOnH200(text, {"halo", std::string("shape=") + shape});
     ASSERT_NE(plan, nullptr) << text;
     EXPECT_EQ(describe(*plan).find("input leaves L2 first") != std::string::npos, leaves) << text << ": " << describe(*plan);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -29,6 +30,7 @@ struct TrialProblem {
   Problem problem;
   std::string options;
   uint32_t multiprocessors = 0;
+  std::optional<uint64_t> l2Bytes{};
 };
 
 /// A row of `kernel` with its rows of `trial`.
@@ -53,6 +55,13 @@ std::vector<std::string> partsOf(const std::string& text, char separator) {
   return parts;
 }
 
+template <class Number>
+void readNumber(const std::string& text, const char* what, Number& number) {
+  const char* const end = text.data() + text.size();
+  if (const auto read = std::from_chars(text.data(), end, number); read.ec != std::errc() || read.ptr != end)
+    throw std::invalid_argument(fmt::format("{} is no number of {}", text, what));
+}
+
 KernelTrials kernelOf(const std::vector<std::string>& fields) {
   KernelTrials kernel{fields[1], fields[2], partsOf(fields[3], ';'), partsOf(fields[4], ' '), {}};
   if (kernel.options.empty()) kernel.options.emplace_back();
@@ -64,21 +73,20 @@ KernelTrials kernelOf(const std::vector<std::string>& fields) {
 TrialProblem trialOf(const std::vector<std::string>& fields) {
   TrialProblem trial{fields[1], {}, fields[3] == "-" ? "" : fields[3]};
   require(parse(fields[2], trial.problem));
-  const std::string& count = fields[4];
-  if (std::from_chars(count.data(), count.data() + count.size(), trial.multiprocessors).ec != std::errc())
-    throw std::invalid_argument(fmt::format("{} is no number of multiprocessors", count));
+  readNumber(fields[4], "multiprocessors", trial.multiprocessors);
+  if (fields.size() > 5) readNumber(fields[5], "bytes of L2", trial.l2Bytes.emplace());
   return trial;
 }
 
 /// The kernels of a file that belong to the set.
 std::vector<KernelTrials> read(const std::string& path, std::string_view set) {
   std::vector<KernelTrials> kernels;
-  for (const TableRow& row : readTable(path, {2, 5})) try {
+  for (const TableRow& row : readTable(path, {2, 5, 6})) try {
       const bool isWhole = row.fields.size() == 5;
       if (row.fields[0] == "none" && !isWhole && kernels.empty()) return {};
       if (row.fields[0] == "kernel" && isWhole)
         kernels.push_back(kernelOf(row.fields));
-      else if (row.fields[0] == "trial" && isWhole && !kernels.empty())
+      else if (row.fields[0] == "trial" && row.fields.size() >= 5 && !kernels.empty())
         kernels.back().trials.push_back(trialOf(row.fields));
       else
         throw std::invalid_argument(
@@ -90,12 +98,13 @@ std::vector<KernelTrials> read(const std::string& path, std::string_view set) {
   return kernels;
 }
 
-device::Properties propertiesOf(std::string_view architecture, uint32_t multiprocessors) {
+device::Properties propertiesOf(std::string_view architecture, const TrialProblem& trial) {
   device::Properties properties = fewMultiprocessors();
   if (architecture == "sm_90a")
     for (const device::Preset& preset : device::presets())
       if (std::string_view(preset.name) == "H200") properties = preset.properties;
-  properties.multiprocessors = multiprocessors;
+  properties.multiprocessors = trial.multiprocessors;
+  properties.l2Bytes = trial.l2Bytes.value_or(properties.l2Bytes);
   return properties;
 }
 
@@ -103,7 +112,7 @@ std::shared_ptr<const plan::Plan> planOf(std::string_view algorithm, const Kerne
                                          const TrialProblem& trial) {
   const char* const comma = options.empty() || trial.options.empty() ? "" : ",";
   std::shared_ptr<const plan::Plan> plan;
-  require(makePlan(trial.problem, propertiesOf(kernel.architecture, trial.multiprocessors),
+  require(makePlan(trial.problem, propertiesOf(kernel.architecture, trial),
                    {std::string(algorithm), options + comma + trial.options}, plan));
   return plan;
 }

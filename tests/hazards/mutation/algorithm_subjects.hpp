@@ -6,8 +6,9 @@
 //   kernel | <set> | <architecture> | <options>; <options>... | <functions>
 //     A subject for each of these options, on the trials that follow. The set is that of `mutation_score --set`. Functions: parts
 //     of names, separated by spaces; mutants are made only of what was inlined from such functions.
-//   trial | <name> | <problem> | <options> | <multiprocessors>
-//     Every trial of a kernel has to take the same one. Besides it, plans may only have launches that prepare zero points.
+//   trial | <name> | <problem> | <options> | <multiprocessors> [| <bytes of L2>]
+//     Every trial of a kernel has to take the same one. Besides it, plans may only have launches that prepare zero points. A small L2
+//     makes small problems leave it.
 //   none | <why>
 //     Alone in its file: no mutants are made here.
 #pragma once
