@@ -48,7 +48,8 @@ CorrectionView::CorrectionView(const Problem& p)
                                                        : 2.0,
                            isHalf(p.inputType)      ? 0.0
                            : isInteger(p.inputType) ? 2.0
-                                                    : 1.0};
+                                                    : 1.0,
+                           std::log2(bytesOnce(p))};
   static_assert(kTilingFeatures + std::size(values) == std::tuple_size_v<CorrectionFeatures>);
   for (size_t i = 0; i < std::size(values); ++i) ofProblem_[kTilingFeatures + i] = static_cast<float>(values[i]);
 }
@@ -66,6 +67,10 @@ CorrectionFeatures CorrectionView::of(const Tiling& tiling, double microseconds)
                            static_cast<double>(tiling.choices[0]),
                            static_cast<double>(tiling.choices[1]),
                            static_cast<double>(tiling.choices[2]),
+                           static_cast<double>(tiling.modelParts[0]),
+                           static_cast<double>(tiling.modelParts[1]),
+                           static_cast<double>(tiling.modelParts[2]),
+                           static_cast<double>(tiling.modelParts[3]),
                            std::log2(tiles),
                            std::min(waves, kMostWaves),
                            std::ceil(waves) / waves,
@@ -79,7 +84,7 @@ CorrectionFeatures CorrectionView::of(const Tiling& tiling, double microseconds)
 }
 
 bool CorrectionView::hasWholeEpilogue() const {
-  constexpr size_t kEpilogue = 28;
+  constexpr size_t kEpilogue = 32;
   static_assert(kCorrectionFeatures[kEpilogue] == "epilogue");
   return ofProblem_[kEpilogue] == 2;
 }

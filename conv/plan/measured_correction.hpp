@@ -14,18 +14,18 @@
 
 namespace shiftconv::plan {
 
-/// What a tree may ask for, by their indices in CorrectionFeatures. Sizes are logarithms to the base 2. tile_alignment is that of
-/// the power of two that divides the bytes from tile to tile: neighbours that lie 64 KiB apart wait for the same part of memory
-/// (halo on an H200: 1.6 times as long with tiles of 192 pixels of 512 channels as with 200). epilogue: 0 plain (f32
-/// bias, residual of the output's type, ReLU), 1 short (recorded with SiLU), 2 more than that, or an input in two tensors (recorded
-/// with amax). operands: 0 of 16 bits, 1 floats and 2 integers of 8 bits, which have trees of their own.
-inline constexpr std::array<std::string_view, 30> kCorrectionFeatures{
-    "microseconds",   "tile_pixels",     "tile_channels", "split",        "choice_0",     "choice_1",       "choice_2",
-    "tiles",          "waves",           "tail",          "channel_fill", "pixel_fill",   "tile_alignment", "pixels",
-    "input_channels", "output_channels", "reduction",     "taps",         "filter_width", "stride_h",       "stride_w",
-    "dilation_w",     "volume",          "c_modulo_64",   "c_modulo_8",   "k_modulo_8",   "in_group",       "residual",
-    "epilogue",       "operands"};
-inline constexpr size_t kTilingFeatures = 13;  ///< the first ones; the others are of the problem
+/// What a tree may ask for, by their indices in CorrectionFeatures. model_part: Tiling::modelParts. Sizes are logarithms to the
+/// base 2. tile_alignment is that of the power of two that divides the bytes from tile to tile: neighbours that lie 64 KiB apart
+/// wait for the same part of memory (halo on an H200: 1.6 times as long with tiles of 192 pixels of 512 channels as with 200).
+/// epilogue: 0 plain (f32 bias, residual of the output's type, ReLU), 1 short (recorded with SiLU), 2 more than that, or an input
+/// in two tensors (recorded with amax). operands: 0 of 16 bits, 1 floats and 2 integers of 8 bits, which have trees of their own.
+inline constexpr std::array<std::string_view, 35> kCorrectionFeatures{
+    "microseconds", "tile_pixels",  "tile_channels",  "split",        "choice_0",       "choice_1",        "choice_2",
+    "model_part_0", "model_part_1", "model_part_2",   "model_part_3", "tiles",          "waves",           "tail",
+    "channel_fill", "pixel_fill",   "tile_alignment", "pixels",       "input_channels", "output_channels", "reduction",
+    "taps",         "filter_width", "stride_h",       "stride_w",     "dilation_w",     "volume",          "c_modulo_64",
+    "c_modulo_8",   "k_modulo_8",   "in_group",       "residual",     "epilogue",       "operands",        "bytes"};
+inline constexpr size_t kTilingFeatures = 17;  ///< the first ones; the others are of the problem
 using CorrectionFeatures = std::array<float, kCorrectionFeatures.size()>;
 
 /// What the trees see of the candidates of one problem.

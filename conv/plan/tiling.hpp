@@ -7,9 +7,10 @@
 namespace shiftconv::plan {
 
 struct Tiling {
-  int32_t pixels = 0, channels = 0;  ///< output pixels and channels of a CTA's tile; 0: nothing is said, and nothing corrected
-  int32_t split = 1;                 ///< CTAs or warps that share the reduction of a tile
-  std::array<int32_t, 3> choices{};  ///< what else an algorithm chooses, in an order of its own
+  int32_t pixels = 0, channels = 0;   ///< output pixels and channels of a CTA's tile; 0: nothing is said, and nothing corrected
+  int32_t split = 1;                  ///< CTAs or warps that share the reduction of a tile
+  std::array<int32_t, 3> choices{};   ///< what else an algorithm chooses, in an order of its own
+  std::array<float, 4> modelParts{};  ///< of its model, in an order of its own: what binds a candidate, and how closely
 };
 
 }  // namespace shiftconv::plan

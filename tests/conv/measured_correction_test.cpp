@@ -45,10 +45,11 @@ device::Properties properties(const char* preset) {
 }
 
 // 2 images of 14 x 9 pixels (27 x 17, padded, stride 2): 252 pixels are 4 tiles of 64, a group's 90 channels 2 of 64; 3 groups,
-// split by 2.
+// split by 2. Of two bytes: 2 x 27 x 17 x 120 inputs, 270 x 3 x 5 x 40 weights, 252 x 270 outputs and as many residuals; of four:
+// 270 biases.
 TEST(MeasuredCorrection, SeesProblemAndTiling) {
-  auto seen =
-      featuresOf("2x27x17x120 f16 * 270x3x5x40 groups 3 pad 1,1,2,2 stride 2,2 -> f16 bias residual 1", {64, 64, 2, {7, 8, 9}}, 8);
+  auto seen = featuresOf("2x27x17x120 f16 * 270x3x5x40 groups 3 pad 1,1,2,2 stride 2,2 -> f16 bias residual 1",
+                         {64, 64, 2, {7, 8, 9}, {0.5f, 1.5f, 2.5f, 3.5f}}, 8);
   EXPECT_FLOAT_EQ(seen["microseconds"], 3);
   EXPECT_FLOAT_EQ(seen["tile_pixels"], 64);
   EXPECT_FLOAT_EQ(seen["tile_channels"], 64);
@@ -56,6 +57,11 @@ TEST(MeasuredCorrection, SeesProblemAndTiling) {
   EXPECT_FLOAT_EQ(seen["choice_0"], 7);
   EXPECT_FLOAT_EQ(seen["choice_1"], 8);
   EXPECT_FLOAT_EQ(seen["choice_2"], 9);
+  EXPECT_FLOAT_EQ(seen["model_part_0"], 0.5f);
+  EXPECT_FLOAT_EQ(seen["model_part_1"], 1.5f);
+  EXPECT_FLOAT_EQ(seen["model_part_2"], 2.5f);
+  EXPECT_FLOAT_EQ(seen["model_part_3"], 3.5f);
+  EXPECT_FLOAT_EQ(seen["bytes"], std::log2(2.0f * (2 * 27 * 17 * 120 + 270 * 3 * 5 * 40 + 2 * 252 * 270) + 4 * 270));
   EXPECT_FLOAT_EQ(seen["tiles"], std::log2(4.0f * 2 * 3 * 2));
   EXPECT_FLOAT_EQ(seen["waves"], 48 / 132.0f);
   EXPECT_FLOAT_EQ(seen["tail"], 132 / 48.0f);
@@ -126,7 +132,8 @@ double plainSum(std::string_view algorithm, const CorrectionFeatures& features, 
 #undef SHIFTCONV_TREE
   };
   size_t first = 0, count = 0;
-  const bool areBytes = features[29] > 0;
+  const auto operands = std::find(kCorrectionFeatures.begin(), kCorrectionFeatures.end(), "operands");
+  const bool areBytes = features.at(static_cast<size_t>(operands - kCorrectionFeatures.begin())) > 0;
 #define SHIFTCONV_TREE(...)
 #define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT) \
   if (algorithm == NAME && areBytes == BYTES) first = FIRST, count = COUNT;

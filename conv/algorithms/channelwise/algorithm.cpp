@@ -72,7 +72,8 @@ class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, Channelwise
     return {made.kind->columns * made.params.rows,
             made.kind->channels,
             1,
-            {static_cast<int32_t>(made.kind->form), made.threads, made.staged() ? 1 : 0}};
+            {static_cast<int32_t>(made.kind->form), made.threads, made.staged() ? 1 : 0},
+            made.modelParts};
   }
   void addLaunches(const Problem& problem, const ChannelwisePlan& made, Plan& plan) const override {
     addPreparedLaunch(problem, made.kind->elementBytes == 2 ? images::channelwise() : images::channelwise_narrow(),

@@ -78,6 +78,8 @@ void modelChannelwise(const Problem& problem, double bytes, const device::Proper
   const double second = loaded / multiprocessors / rates.of(Resource::L2ToShared);
   const double memory = bytes / rates.of(Resource::DeviceMemory);
   const double slowest = std::max({issue, latency, second, memory});
+  const auto ofSlowest = [&](double clocks) { return static_cast<float>(clocks / slowest); };
+  plan.modelParts = {ofSlowest(issue), ofSlowest(latency), ofSlowest(second), ofSlowest(memory)};
   plan.bound = slowest == memory ? Resource::DeviceMemory : slowest == second ? Resource::L2ToShared : Resource::CudaCores;
   double share = plan.staged() ? kStagedShare * static_cast<double>(problem.r * problem.s) / 25 - kStagedGain : 0;
   if (plan.kind->form == Form::Batch) share += kBatchShare;

@@ -1,6 +1,7 @@
 // The `channelwise` engine: one channel a group, on CUDA cores. See conv/algorithms/channelwise/channelwise.cu for the kernels.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ struct ChannelwisePlan {
   LaunchConfig launch{};
   int32_t threads = 0;  ///< of a CTA at most, as chosen
   double modelledClocks = 0;
+  /// Instructions, latency, what L2 reads again and device memory over the longest of them.
+  std::array<float, 4> modelParts{};
   Resource bound = Resource::CudaCores;
 
   bool staged() const { return params.weightBytes != 0; }

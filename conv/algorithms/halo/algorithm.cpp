@@ -121,11 +121,14 @@ class Halo final : public Algorithm {
     const Estimator estimator(problem, ratesOf(properties));
     const size_t first = candidates.size();
     for (const HaloOffer& offer : offers)
-      candidates.push_back(
-          {this,
-           estimator.of(offer.modelledClocks, offer.bound),
-           {},
-           {offer.tilePixels, offer.tileChannels, offer.split, {static_cast<int32_t>(offer.cut), offer.lag, offer.pixelsAreA}}});
+      candidates.push_back({this,
+                            estimator.of(offer.modelledClocks, offer.bound),
+                            {},
+                            {offer.tilePixels,
+                             offer.tileChannels,
+                             offer.split,
+                             {static_cast<int32_t>(offer.cut), offer.lag, offer.pixelsAreA + 2 * offer.weightsStay},
+                             offer.modelParts}});
     setPlans(candidates, first, std::make_shared<TypedPlans<HaloOffer>>(std::move(offers), complete, optionsOf));
     return {};
   }

@@ -89,6 +89,10 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   if (memory > work) plan.bound = Resource::DeviceMemory;
   plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
   if (shape.pixelsAreA() && !shape.residual && g.k % kBlockChannels == 0 && !p.halfChunks) plan.modelledClocks *= kPixelsUntimed;
+  const double ringBytes = static_cast<double>(p.patchSlots) * p.patchSlotBytes +
+                           (p.weightsResident ? 0 : static_cast<double>(p.weightStages) * static_cast<double>(shape.stageBytes()));
+  plan.modelParts = {static_cast<float>(loads / l2 / multiply), static_cast<float>(memory / work),
+                     static_cast<float>(epilogue / multiply), static_cast<float>(ringBytes / 1024)};
   const double multiplied = tiles / p.split * shape.members() * shape.channels() * shape.tileN;
   plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
 }

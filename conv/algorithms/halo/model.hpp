@@ -7,8 +7,8 @@
 
 namespace shiftconv::plan::sm90::halo {
 
-/// Fills in waves, validFraction, modelledClocks and bound of a plan that is complete but for them. `bytes`: bytesOnce(problem);
-/// `boxBytes`: of the boxes of a tile.
+/// Fills in waves, validFraction, modelledClocks, bound and modelParts of a plan that is complete but for them. `bytes`:
+/// bytesOnce(problem); `boxBytes`: of the boxes of a tile.
 void model(const Problem& problem, double bytes, const Geometry& geometry, const ShapeEntry& shape, int64_t boxBytes,
            const device::Properties& properties, HaloPlan& plan);
 

@@ -393,7 +393,8 @@ std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properti
   forEachPlan(Task(problem, properties), choices, [&](const HaloPlan& plan, const Decision& decision) {
     const ShapeEntry& shape = decision.shape;
     offers.push_back({shape.name, decision.place.cut.kind, plan.params.split, plan.params.lag, shape.tileN, shape.channels(),
-                      shape.pixelsAreA(), choices.dependent, plan.modelledClocks, plan.bound});
+                      shape.pixelsAreA(), plan.params.weightsResident, choices.dependent, plan.modelledClocks, plan.bound,
+                      plan.modelParts});
     return true;
   });
   fastestFirst(offers);

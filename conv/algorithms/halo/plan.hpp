@@ -2,6 +2,7 @@
 // conv/algorithms/halo/sm90_halo.cuh for the kernel. No device is needed here.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,8 @@ struct HaloPlan {
   double validFraction = 0;   ///< of the positions that are multiplied, those that are outputs
   double waves = 0;           ///< tiles of the busiest multiprocessor
   double modelledClocks = 0;  ///< device memory included
+  /// Loads over products, device memory over both and the epilogue, the epilogue over products; KiB of what both rings load again.
+  std::array<float, 4> modelParts{};
   Resource bound = Resource::TensorCore;
 
   /// The copy engine stores the output.
@@ -59,10 +62,11 @@ struct HaloOffer {
   HaloCut cut;
   int32_t split, lag;
   int32_t tilePixels, tileChannels;
-  bool pixelsAreA;
+  bool pixelsAreA, weightsStay;
   Dependence dependent;
   double modelledClocks;
   Resource bound;
+  std::array<float, 4> modelParts;  ///< those of the plan
 };
 
 /// Empty when the engine can run the problem, else one sentence naming field and limit.

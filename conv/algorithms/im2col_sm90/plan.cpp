@@ -216,6 +216,7 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   const double chain = rounds * (rates.startClocks.perClock + peers + epilogue + reduction) + steps * std::max(step, loneLoads);
   const double memory = task.bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
+  plan.modelParts = {static_cast<float>(loads / products), static_cast<float>(memory / work), static_cast<float>(chain / work)};
   plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
   plan.bound = slowest == memory ? Resource::DeviceMemory : products > loads ? Resource::TensorCore : Resource::L2ToShared;
 }
@@ -465,7 +466,11 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
 }
 
 Tiling Im2colPlan::tiling() const {
-  return {kTiles[tile].pixels, kTiles[tile].channels, 1 << params.splitShift, {params.stages, static_cast<int32_t>(shared())}};
+  return {kTiles[tile].pixels,
+          kTiles[tile].channels,
+          1 << params.splitShift,
+          {params.stages, static_cast<int32_t>(shared())},
+          modelParts};
 }
 
 Shared Im2colPlan::shared() const { return static_cast<Shared>(params.pixelsShared | params.filterShared << 1); }

@@ -2,6 +2,7 @@
 // conv/algorithms/im2col_sm90/sm90_im2col.cuh for the kernel. No device is needed here.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -46,6 +47,7 @@ struct Im2colPlan {
   bool dependsByDefault = false;        ///< programmatic dependent launch, unless the options say otherwise
   int32_t deepStages = 0;  ///< as many as a CTA has room for that has a multiprocessor alone, where that is more than usual; or 0
   double modelledClocks = 0;
+  std::array<float, 4> modelParts{};  ///< loads over products, and device memory and the chain of one CTA over the work of all
   Resource bound = Resource::TensorCore;
 
   Shared shared() const;

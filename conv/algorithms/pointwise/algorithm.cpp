@@ -61,7 +61,8 @@ class Pointwise final : public ListedAlgorithm<PointwiseChoices, PointwisePlan> 
     return {made.instance.pixels * made.warps / made.channelWarps,
             made.params.channelGroups * kernels::pointwise::kGroupChannels,
             1,
-            {made.instance.pixels, made.warps + (made.params.gathers ? kernels::pointwise::kMostWarps : 0), made.channelWarps}};
+            {made.instance.pixels, made.warps + (made.params.gathers ? kernels::pointwise::kMostWarps : 0), made.channelWarps},
+            made.modelParts};
   }
   void addLaunches(const Problem& problem, const PointwisePlan& made, Plan& plan) const override {
     addPreparedLaunch(problem, bitsOf(problem.inputType) == 8 ? images::pointwise_bytes() : images::pointwise(), made.kernelName(),

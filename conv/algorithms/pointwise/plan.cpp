@@ -157,6 +157,8 @@ void model(const Problem& p, const device::Properties& properties, PointwisePlan
   for (const auto& limit : limits) others += limit.clocks;
   plan.modelledClocks = kStartClocks + filterBytes / kL2BytesPerClock + slowest.clocks + kSerialShare * others;
   plan.bound = slowest.resource;
+  const auto share = [&](size_t limit) { return static_cast<float>(limits[limit].clocks / slowest.clocks); };
+  plan.modelParts = {share(0), share(1), share(4), share(5)};
 }
 
 void complete(const Problem& p, const device::Properties& properties, PointwisePlan& plan) {

@@ -2,6 +2,7 @@
 // take.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ struct PointwisePlan {
   int32_t warps = 1, channelWarps = 1;  ///< of a CTA; of them, those that share a tile's output channels
   int32_t parts = 1;                    ///< of the output channels, a CTA each
   double modelledClocks = 0;
+  /// Latency, L2, instructions and device memory over the longest of what is modelled.
+  std::array<float, 4> modelParts{};
   Resource bound = Resource::DeviceMemory;
 
   std::string kernelName() const;

@@ -64,7 +64,8 @@ class Thin final : public ListedAlgorithm<ThinChoices, ThinPlan> {
     return {made.tile.pixels * made.pixelWarps,
             made.tile.channels * made.channelWarps,
             made.split,
-            {made.tile.pixels, made.pixelWarps, made.channelWarps}};
+            {made.tile.pixels, made.pixelWarps, made.channelWarps},
+            made.modelParts};
   }
   void addLaunches(const Problem& problem, const ThinPlan& made, Plan& plan) const override {
     addPreparedLaunch(problem, bitsOf(problem.inputType) == 8 ? images::thin_bytes() : images::thin(), made.kernelName(),

@@ -81,6 +81,9 @@ void modelThin(const Problem& p, double bytes, const device::Properties& propert
   for (const auto& limit : limits) others += limit.clocks;
   plan.modelledClocks = corrected(kStartClocks + slowest.clocks + kSerialShare * others, kCorrection, shareOf(plan, params.taps));
   plan.bound = slowest.resource;
+  const auto share = [&](double clocks) { return static_cast<float>(clocks / slowest.clocks); };
+  plan.modelParts = {share(latency), share(memory), share(loaded / kLoadBytesPerClock),
+                     share((instructions + decoding) / kInstructionsPerClock)};
 }
 
 }  // namespace shiftconv::plan

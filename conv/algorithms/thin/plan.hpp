@@ -1,6 +1,7 @@
 // The plans of the `thin` engine: which tiles and which shares of warps a problem can have, and what each would take.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct ThinPlan {
   int32_t vector = 1;                                   ///< elements of a load
   int32_t split = 1, pixelWarps = 1, channelWarps = 1;  ///< a CTA's warps, their product at most kMostWarps
   double modelledClocks = 0;
+  /// Latency, device memory, loads and instructions over the longest of what is modelled.
+  std::array<float, 4> modelParts{};
   Resource bound = Resource::L2ToShared;
 
   std::string kernelName() const;
