@@ -8,9 +8,11 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "common/device/registry.hpp"
@@ -97,6 +99,36 @@ TEST(MeasuredCorrection, SeesWhatThePlainEpilogueAndWhatTheShortOneLacks) {
                                        {"1x8x8x64 f16 * 64x3x3x64 -> f16 relu amax", 2},
                                        {"1x8x8x64 f16 split_c 32 * 64x3x3x64 -> f16 relu", 2}})
     EXPECT_FLOAT_EQ(featuresOf(text, {64, 64, 1, {}}, 8)["epilogue"], static_cast<float>(epilogue)) << text;
+}
+
+// Weights of 512 channels for 128 outputs are 128 KiB. Beside them and a staged tile four boxes of 112 pixels fit, 14 KiB each.
+// With tiles of 144 pixels weights come again: five stages of 16 KiB, and six boxes of 18 KiB.
+TEST(MeasuredCorrection, SeesWhatRingsOfHaloHold) {
+  for (const auto& [shape, choice, ring] : {std::tuple{"k128_n112", 2, 4 * 14.0f}, {"k128_n144", 0, 5 * 16 + 6 * 18.0f}}) {
+    Candidates candidates;
+    ASSERT_TRUE(findCandidates(parsed("32x64x64x512 f16 * 512x1x1x512 -> f16"), properties("H200"),
+                               {"halo", std::string("cut=dense,shape=") + shape}, candidates)
+                    .ok());
+    ASSERT_EQ(candidates.all.size(), 1u) << shape;
+    EXPECT_EQ(candidates.all[0].tiling.choices[2], choice) << shape;
+    EXPECT_FLOAT_EQ(candidates.all[0].tiling.modelParts[3], ring) << shape;
+  }
+}
+
+TEST(MeasuredCorrection, ModelsSayWhatBindsACandidate) {
+  std::map<std::string_view, std::set<std::array<float, 4>>> parts;
+  for (const char* text : {"8x56x55x64 f16 * 64x1x1x64 -> f16", "8x28x27x64 f16 * 64x3x3x1 groups 64 pad 1,1,1,1 -> f16"}) {
+    Candidates candidates;
+    ASSERT_TRUE(findCandidates(parsed(text), properties("H200"), {}, candidates).ok());
+    for (const Candidate& one : candidates.all) parts[one.algorithm->name()].insert(one.tiling.modelParts);
+  }
+  for (const char* algorithm : {"halo", "im2col_sm90", "thin", "pointwise", "channelwise"}) {
+    EXPECT_GT(parts[algorithm].size(), 4u) << algorithm;
+    for (const auto& some : parts[algorithm]) {
+      EXPECT_GT(*std::max_element(some.begin(), some.end()), 0) << algorithm;
+      for (const float part : some) EXPECT_TRUE(part >= 0 && std::isfinite(part)) << algorithm << " " << part;
+    }
+  }
 }
 
 TEST(MeasuredCorrection, IsForHalvesOnHopper) {
