@@ -1,6 +1,6 @@
-// How long L2 keeps the lines of a copy (PTX ISA 9.7.9.18, createpolicy). Hints: results do not depend on them. A tensor copy with
-// any hint, evict_normal too, brings less of a line than one without: with it, layers took up to 1.4 times as long where copies
-// share lines (H200). So what is to stay as long as others has no hint.
+// How long L2 keeps the lines of a copy (PTX ISA 9.7.9.18, createpolicy). Hints: results do not depend on them. evict_normal is not
+// the same as no hint: tensor copies that share lines of 128 bytes took up to 1.4 times as long with it (H200; why is not known).
+// So what is to stay as long as others has no hint.
 #pragma once
 
 #include <cstdint>
