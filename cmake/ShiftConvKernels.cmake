@@ -17,6 +17,8 @@
 #       With SHIFTCONV_PTX_ONLY the fatbin has PTX instead, for drivers to compile, and there are no cubins. PORTABLE: the source needs no
 #       feature of one architecture, and such a build compiles it once for all of them, to PTX of sm_90. Machine code still comes from PTX
 #       of each architecture: the compiler makes other code for Blackwell.
+#       Such a build also leaves out the kernels that left_out_of_quick_builds.txt in the source's folder names, one in a line. Their
+#       definitions stand in SHIFTCONV_KERNEL of conv/kernels/left_out.cuh.
 #
 #   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx> [LIKE <other.ptx>]
 #                     [INCLUDE <folder>] [ON_DEMAND])
@@ -80,12 +82,32 @@ function(shiftconv_leave_out_of_quick_builds)
   endif()
 endfunction()
 
+# The header in `result` that leaves out what this folder's list names; empty without a list, or in a build of all kernels.
+function(_shiftconv_left_out result)
+  set(${result} "" PARENT_SCOPE)
+  set(list ${CMAKE_CURRENT_SOURCE_DIR}/left_out_of_quick_builds.txt)
+  if(NOT SHIFTCONV_PTX_ONLY OR NOT EXISTS ${list})
+    return()
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} kernels REGEX "^[^#]")
+  list(TRANSFORM kernels REPLACE "(.+)" "#define SHIFTCONV_LEAVES_OUT_\\1 , LEFT_OUT\n")
+  list(JOIN kernels "" text)
+  set(header ${CMAKE_CURRENT_BINARY_DIR}/left_out_of_quick_builds.h)
+  file(CONFIGURE OUTPUT ${header} CONTENT "${text}" @ONLY)  # written when it changes
+  set(${result} ${header} PARENT_SCOPE)
+endfunction()
+
 function(_shiftconv_ptx_command source arch output like include)
   cmake_path(GET output PARENT_PATH folder)
   file(MAKE_DIRECTORY ${folder})
   set(include_first)
   if(include)
     set(include_first -I${include})
+  endif()
+  _shiftconv_left_out(left_out)
+  if(left_out)
+    list(APPEND include_first -include ${left_out})
   endif()
   set(list_headers)
   set(headers ${like})

@@ -45,6 +45,7 @@
 #include "conv/algorithms/halo/residual.cuh"
 #include "conv/algorithms/halo/setup.cuh"
 #include "conv/algorithms/halo/shape.cuh"
+#include "conv/kernels/left_out.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::halo {
@@ -141,21 +142,23 @@ __device__ void runRoles(const Cta& cta) {
 }  // namespace shiftconv::kernels::halo
 
 // A kernel of a shape, Shape<...> or PixelShape<...>, and an epilogue that needs no residual; and one with a residual.
-#define SHIFTCONV_HALO_KERNEL_OF(NAME, KIND, EPILOGUE, ...)                                                                   \
-  extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::__VA_ARGS__::kThreads), 1)                          \
-      NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
-           const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
-    using namespace shiftconv::kernels::halo;                                                                                 \
-    runRoles(Cta<KIND, __VA_ARGS__, Epilogue::EPILOGUE>(inputMaps, filter, output, output, params));                          \
-  }
-#define SHIFTCONV_HALO_RESIDUAL_KERNEL_OF(NAME, KIND, ...)                                                                    \
-  extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::__VA_ARGS__::kThreads), 1)                          \
-      NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
-           const __grid_constant__ CUtensorMap output, const __grid_constant__ CUtensorMap residual,                          \
-           const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                 \
-    using namespace shiftconv::kernels::halo;                                                                                 \
-    runRoles(Cta<KIND, __VA_ARGS__, Epilogue::Residual>(inputMaps, filter, output, residual, params));                        \
-  }
+#define SHIFTCONV_HALO_KERNEL_OF(NAME, KIND, EPILOGUE, ...)                                                                        \
+  SHIFTCONV_KERNEL(                                                                                                                \
+      NAME, extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::__VA_ARGS__::kThreads), 1) NAME(               \
+                const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
+                const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
+        using namespace shiftconv::kernels::halo;                                                                                  \
+        runRoles(Cta<KIND, __VA_ARGS__, Epilogue::EPILOGUE>(inputMaps, filter, output, output, params));                           \
+      })
+#define SHIFTCONV_HALO_RESIDUAL_KERNEL_OF(NAME, KIND, ...)                                                                         \
+  SHIFTCONV_KERNEL(                                                                                                                \
+      NAME, extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::__VA_ARGS__::kThreads), 1) NAME(               \
+                const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
+                const __grid_constant__ CUtensorMap output, const __grid_constant__ CUtensorMap residual,                          \
+                const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                 \
+        using namespace shiftconv::kernels::halo;                                                                                  \
+        runRoles(Cta<KIND, __VA_ARGS__, Epilogue::Residual>(inputMaps, filter, output, residual, params));                         \
+      })
 #define SHIFTCONV_HALO_SHAPE(FIRST, SECOND, N, SHARE, STAGING, ...) \
   Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE, shiftconv::kernels::halo::Staging::STAGING, __VA_ARGS__>
 
@@ -182,12 +185,14 @@ __device__ void runRoles(const Cta& cta) {
 /// With the whole epilogue, which needs no map of the output.
 /// SHIFTCONV_HALO_FULL_KERNEL(halo_sm90_f16_f16_full_k128_n128, F16, 1, 1, 128, Common)
 #define SHIFTCONV_HALO_FULL_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE)                                                          \
-  extern "C" __global__ void __launch_bounds__(                                                                                  \
-      (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                            \
-                                       shiftconv::kernels::halo::Staging::Own>::kThreads),                                       \
-      1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
-              const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                 \
-    using namespace shiftconv::kernels::halo;                                                                                    \
-    runRoles(Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::Own>, Epilogue::Full>(inputMaps, filter, filter,      \
-                                                                                                 filter, params));               \
-  }
+  SHIFTCONV_KERNEL(                                                                                                              \
+      NAME,                                                                                                                      \
+      extern "C" __global__ void __launch_bounds__(                                                                              \
+          (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                        \
+                                           shiftconv::kernels::halo::Staging::Own>::kThreads),                                   \
+          1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps,                                         \
+                  const __grid_constant__ CUtensorMap filter, const __grid_constant__ shiftconv::kernels::halo::Params params) { \
+        using namespace shiftconv::kernels::halo;                                                                                \
+        runRoles(Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::Own>, Epilogue::Full>(inputMaps, filter, filter,  \
+                                                                                                     filter, params));           \
+      })

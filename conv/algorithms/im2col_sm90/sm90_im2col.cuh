@@ -47,6 +47,7 @@
 #include "conv/algorithms/im2col_sm90/params.hpp"
 #include "conv/algorithms/im2col_sm90/shared_operands.cuh"
 #include "conv/kernels/cluster_sums.cuh"
+#include "conv/kernels/left_out.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::im2col {
@@ -376,10 +377,11 @@ class Cta {
 }  // namespace shiftconv::kernels::im2col
 
 // Tiles of 64 * GROUPS output pixels x CHANNELS output channels. IN_CLUSTER: of InCluster.
-#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS)                         \
-  extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)  \
-      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
-           const __grid_constant__ shiftconv::kernels::im2col::Params params) {                         \
-    using namespace shiftconv::kernels::im2col;                                                         \
-    Cta<KIND, PIXELS / 64, CHANNELS, InCluster::IN_CLUSTER>(inputMap, filterMap, params).run();         \
-  }
+#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS)                                   \
+  SHIFTCONV_KERNEL(                                                                                               \
+      NAME, extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)  \
+                NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
+                     const __grid_constant__ shiftconv::kernels::im2col::Params params) {                         \
+                  using namespace shiftconv::kernels::im2col;                                                     \
+                  Cta<KIND, PIXELS / 64, CHANNELS, InCluster::IN_CLUSTER>(inputMap, filterMap, params).run();     \
+                })
