@@ -10,6 +10,11 @@ __device__ __forceinline__ void loadShared16Bytes(uint32_t address, uint32_t& a,
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(address) : "memory");
 }
 
+/// Loads 8 bytes (8-byte aligned) from shared memory.
+__device__ __forceinline__ void loadShared8Bytes(uint32_t address, uint32_t& a, uint32_t& b) {
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(address) : "memory");
+}
+
 /// Loads 4 bytes (4-byte aligned) from shared memory.
 __device__ __forceinline__ uint32_t loadShared4Bytes(uint32_t address) {
   uint32_t value;

@@ -69,10 +69,46 @@ struct PlainBytes {
       forWords([&](int32_t i) { return ptx::packE4m3(at(i), at(i + 1)) | ptx::packE4m3(at(i + 2), at(i + 3)) << 16; });
   }
 
+  /// The same for isLeanBytes of the planner, with one jump.
+  template <int32_t kAll>
+  __device__ __forceinline__ void finishLean(const gemm::EpilogueParams& e, float (&v)[kAll],
+                                             uint32_t (&words)[(kAll + 3) / 4]) const {
+    static_assert(kAll % kCount == 0);
+    const float least = e.activation == gemm::Activation::Relu ? 0.0f : -__builtin_huge_valf();
+#pragma unroll
+    for (int32_t i = 0; i < kAll; ++i) {
+      const float biased = v[i] * e.alpha * scale[i % kCount] + bias[i % kCount];
+      v[i] = (biased < least ? least : biased) * e.outputScale;  // keeps NaN
+    }
+    const auto at = [&](int32_t i) { return i < kAll ? v[i < kAll ? i : 0] : 0.0f; };
+    if (e.outputType == gemm::NumberType::S8) {
+#pragma unroll
+      for (int32_t i = 0; i < kAll; i += 4)
+        words[i / 4] =
+            ptx::packS8(__float2int_rn(at(i)), __float2int_rn(at(i + 1)), __float2int_rn(at(i + 2)), __float2int_rn(at(i + 3)));
+    } else {
+#pragma unroll
+      for (int32_t i = 0; i < kAll; i += 4)
+        words[i / 4] = ptx::packE4m3(at(i), at(i + 1)) | ptx::packE4m3(at(i + 2), at(i + 3)) << 16;
+    }
+  }
+
   /// The bytes of the channels below `columns` to the output, in as large pieces as the address allows.
   __device__ __forceinline__ static void store(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
                                                const uint32_t (&words)[kWords]) {
     storeAt(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + channel, columns - channel, words);
+  }
+
+  /// All of them, at an address that is a multiple of their number.
+  __device__ __forceinline__ static void storeWhole(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel,
+                                                    const uint32_t (&words)[kWords]) {
+    auto* const to = static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + channel;
+    if constexpr (kCount == 8)
+      *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[kWords - 1]);
+    else if constexpr (kCount == 4)
+      *reinterpret_cast<uint32_t*>(to) = words[0];
+    else
+      *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(words[0]);
   }
 
   /// The first `count` bytes, or all, to a place in global or in shared memory.

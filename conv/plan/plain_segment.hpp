@@ -34,4 +34,10 @@ inline bool isPlainBytes(const Problem& p) {
          kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) && (!p.hasBias || p.biasType == DataType::F32);
 }
 
+/// Of those, what has code in one piece, as onlyRectifies: e4m3 or s8 after scales, a bias and ReLU.
+inline bool isLeanBytes(const Problem& p) {
+  return isPlainBytes(p) && (p.outputType == DataType::E4M3 || p.outputType == DataType::S8) && p.outputZeroPoint == 0 &&
+         (p.activation == Activation::None || p.activation == Activation::Relu);
+}
+
 }  // namespace shiftconv::plan

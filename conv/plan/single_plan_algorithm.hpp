@@ -67,11 +67,14 @@ class SinglePlanAlgorithm final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, filter), {TensorName::Filter});
     std::vector<Parameter> parameters{Parameter::map(made.input, {TensorName::Input})};
-    bool full = false;
-    if constexpr (requires { made.full; }) full = made.full;
-    if (!full) params.address(offsetof(Params, bias), {TensorName::Bias});
+    bool full = false, readsEpilogue = false;
+    if constexpr (requires { made.full; }) full = readsEpilogue = made.full;
+    if constexpr (requires { made.scales; }) readsEpilogue = full || made.scales;
+    if (!readsEpilogue) params.address(offsetof(Params, bias), {TensorName::Bias});
+    if constexpr (requires { made.full; }) {
+      if (readsEpilogue) bindEpilogue(params, offsetof(Params, epilogue));
+    }
     if (full) {
-      if constexpr (requires { made.full; }) bindEpilogue(params, offsetof(Params, epilogue));
       parameters.push_back(parameters[0]);  // in place of the output's map
     } else if constexpr (requires { made.output; }) {
       parameters.push_back(Parameter::map(made.output, {TensorName::Output}));

@@ -101,7 +101,10 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1> {
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     uint32_t words[(kColumns * kChannels + 3) / 4];
-    own_.finish(e, v, words);
+    if (p_.lean)
+      own_.finishLean(e, v, words);
+    else
+      own_.finish(e, v, words);
     auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel;
 #pragma unroll
     for (int32_t q = 0; q < kColumns; ++q) {

@@ -6,12 +6,13 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/decoding.hpp"
 
 namespace shiftconv::kernels::depthwise {
 
-inline constexpr int32_t kWarpChannels = 8;  ///< one 16-byte load of a pixel
+inline constexpr int32_t kWarpChannels = 8;  ///< one load of a pixel: 16 bytes, or 8 of elements of 8 bits
 inline constexpr int32_t kChannelWarps = 4;
-inline constexpr int32_t kCtaChannels = kChannelWarps * kWarpChannels;  ///< one 64-byte row of a box
+inline constexpr int32_t kCtaChannels = kChannelWarps * kWarpChannels;  ///< one row of a box: 64 or 32 bytes
 inline constexpr int32_t kWarpRows = 16;                                ///< M of m16n8k16
 inline constexpr int32_t kRowWarps = 1;
 inline constexpr int32_t kTileRows = kRowWarps * kWarpRows;
@@ -26,7 +27,10 @@ inline constexpr int32_t kMaximumFilterWidth = kWindowColumns - kBlockColumns;
 /// Input columns of a tile. The odd number keeps the rows that a warp loads at once in different banks; the last window reads one
 /// pixel more, the first of the next row, and multiplies it by zero.
 inline constexpr int32_t kBoxColumns = kTileColumns + kBlockColumns - 1;
-inline constexpr uint32_t kPixelBytes = kCtaChannels * 2;
+/// In a box or a staged tile.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelBytes(int32_t elementBytes) {
+  return static_cast<uint32_t>(kCtaChannels * elementBytes);
+}
 inline constexpr uint32_t kDiagonalWords = 24;  ///< of one filter row of one channel, see depthwise.cu
 
 struct Params {
@@ -38,26 +42,29 @@ struct Params {
   bool relu = false;
   const void* filter = nullptr;   ///< C x R x S
   const float* bias = nullptr;    ///< f32[C] or null
-  gemm::EpilogueParams epilogue;  ///< of kernels with the whole epilogue; rows are output pixels, columns channels
+  Decoding inputs, filters;       ///< of elements of 8 bits
+  gemm::EpilogueParams epilogue;  ///< of kernels with the whole epilogue, or of 8 bits; rows are output pixels, columns channels
   float beta = 0;                 ///< of the residual, in kernels with that and the plain epilogue
 };
 
 inline constexpr uint32_t kControlBytes = 1024;
-inline constexpr uint32_t kStagingBytes = kTileRows * kTileColumns * kPixelBytes;
+SHIFTCONV_HOST_DEVICE constexpr uint32_t stagingBytes(int32_t elementBytes) {
+  return kTileRows * kTileColumns * pixelBytes(elementBytes);
+}
 
-SHIFTCONV_HOST_DEVICE constexpr uint32_t boxBytes(int32_t filterHeight) {
-  return static_cast<uint32_t>((kTileRows + filterHeight - 1) * kBoxColumns) * kPixelBytes;
+SHIFTCONV_HOST_DEVICE constexpr uint32_t boxBytes(int32_t filterHeight, int32_t elementBytes) {
+  return static_cast<uint32_t>((kTileRows + filterHeight - 1) * kBoxColumns) * pixelBytes(elementBytes);
 }
 /// With room for the pixel after the last row, which is zeroed once.
-SHIFTCONV_HOST_DEVICE constexpr uint32_t alignedBoxBytes(int32_t filterHeight) {
-  return (boxBytes(filterHeight) + kPixelBytes + 1023) / 1024 * 1024;
+SHIFTCONV_HOST_DEVICE constexpr uint32_t alignedBoxBytes(int32_t filterHeight, int32_t elementBytes) {
+  return (boxBytes(filterHeight, elementBytes) + pixelBytes(elementBytes) + 1023) / 1024 * 1024;
 }
 SHIFTCONV_HOST_DEVICE constexpr uint32_t diagonalBytes(int32_t filterHeight) {
   return static_cast<uint32_t>(filterHeight * kCtaChannels) * kDiagonalWords * 4;
 }
 
-SHIFTCONV_HOST_DEVICE constexpr uint32_t filterBytes(int32_t filterHeight, int32_t filterWidth) {
-  return static_cast<uint32_t>(filterHeight * filterWidth * kCtaChannels) * 2;
+SHIFTCONV_HOST_DEVICE constexpr uint32_t filterBytes(int32_t filterHeight, int32_t filterWidth, int32_t elementBytes) {
+  return static_cast<uint32_t>(filterHeight * filterWidth * kCtaChannels * elementBytes);
 }
 
 }  // namespace shiftconv::kernels::depthwise

@@ -6,8 +6,10 @@
 
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/plan/algorithm_rates.hpp"
+#include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/output_tiles.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -18,10 +20,26 @@ using namespace sm90;
 
 namespace {
 
+constexpr int64_t kRowAlignment = 16;  // bytes, of what the copy engine takes
+
 uint32_t sharedBytes(const Problem& p) {
-  const int32_t r = static_cast<int32_t>(p.r), s = static_cast<int32_t>(p.s);
-  return layout::kSwizzle128AtomBytes + kControlBytes + kSlots * alignedBoxBytes(r) + kStagingBytes + diagonalBytes(r) +
-         filterBytes(r, s);
+  const int32_t r = static_cast<int32_t>(p.r), s = static_cast<int32_t>(p.s), bytes = static_cast<int32_t>(bytesOf(p.inputType));
+  return layout::kSwizzle128AtomBytes + kControlBytes + kSlots * alignedBoxBytes(r, bytes) + stagingBytes(bytes) +
+         diagonalBytes(r) + filterBytes(r, s, bytes);
+}
+
+/// Operands that become f16 in registers.
+bool isDecoded(const Problem& p) { return bitsOf(p.inputType) == 8; }
+
+std::string_view operandsName(const Problem& p) {
+  if (!isDecoded(p)) return elementName(p);
+  return isInteger(p.inputType) ? "integers" : "e4m3";
+}
+
+/// Whether the epilogue is not the plain one, which stages the outputs for the copy engine.
+bool needsFullEpilogue(const Problem& p) {
+  if (isDecoded(p)) return !isLeanBytes(p) || p.outputPitch() % kRowAlignment != 0;
+  return !plainTypesRefusal("depthwise", p, ResidualAdded::Yes).empty();
 }
 
 }  // namespace
@@ -29,9 +47,19 @@ uint32_t sharedBytes(const Problem& p) {
 std::string depthwiseRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string reason = anyRefusal("depthwise", p, properties); !reason.empty()) return reason;
   if (!isTwoDimensional(p)) return "depthwise needs a 2-D problem, but d, t, pad_front, pad_back, stride_d or dilation_d is set";
-  if ((p.inputType != DataType::F16 && p.inputType != DataType::BF16) || p.filterType != p.inputType)
-    return fmt::format("depthwise multiplies f16 or bf16 with the same, but input_type and filter_type are {} and {}",
-                       nameOf(p.inputType), nameOf(p.filterType));
+  using enum DataType;
+  const bool takesTypes = isInteger(p.inputType)
+                              ? (p.inputType == S8 || p.inputType == U8) && (p.filterType == S8 || p.filterType == U8)
+                              : (p.inputType == F16 || p.inputType == BF16 || p.inputType == E4M3) && p.filterType == p.inputType;
+  if (!takesTypes)
+    return fmt::format(
+        "depthwise multiplies f16, bf16 or e4m3 with the same, and 8-bit integers with each other, but input_type and filter_type "
+        "are "
+        "{} and {}",
+        nameOf(p.inputType), nameOf(p.filterType));
+  if (const int64_t products = p.r * p.s; isInteger(p.inputType) && products > mostExactProducts(p))
+    return fmt::format("depthwise needs at most {} products R*S of {} and {}, but they are {}", mostExactProducts(p),
+                       nameOf(p.inputType), nameOf(p.filterType), products);
   if (p.compute != Compute::Default) return fmt::format("depthwise sums in f32, but compute is {}", nameOf(p.compute));
   if (std::string reason = epilogueRefusal("depthwise", p, kWarpChannels); !reason.empty()) return reason;
   if (p.groups != p.c || p.k != p.c)
@@ -45,9 +73,11 @@ std::string depthwiseRefusal(const Problem& p, const device::Properties& propert
   if (p.r > 256 || sharedBytes(p) > properties.sharedBytesPerBlock)
     return fmt::format("depthwise needs its rows of {} input pixels in shared memory, but R = {} makes them too many", kBoxColumns,
                        p.r);
-  if (p.c % 8 != 0) return fmt::format("depthwise needs C to be a multiple of 8 (16-byte accesses), but C is {}", p.c);
-  if (p.inputPitch() % 8 != 0)
-    return fmt::format("depthwise needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch());
+  const int64_t aligned = kRowAlignment / bytesOf(p.inputType);
+  if (p.c % aligned != 0)
+    return fmt::format("depthwise needs C to be a multiple of {} (16-byte accesses), but C is {}", aligned, p.c);
+  if (p.inputPitch() % aligned != 0)
+    return fmt::format("depthwise needs input_pixel_pitch to be a multiple of {} elements, but it is {}", aligned, p.inputPitch());
   return {};
 }
 
@@ -62,20 +92,21 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   params.channels = static_cast<int32_t>(p.c);
   params.filterHeight = static_cast<int32_t>(p.r);
   params.filterWidth = static_cast<int32_t>(p.s);
-  params.boxBytes = boxBytes(params.filterHeight);
+  const auto elementBytes = static_cast<int32_t>(bytesOf(p.inputType));
+  params.boxBytes = boxBytes(params.filterHeight, elementBytes);
   params.relu = p.activation == Activation::Relu;
 
   layout::TiledMap& map = plan.input;
-  map.type = elementMapType(p);
+  map.type = isDecoded(p) ? layout::MapType::U8 : elementMapType(p);
   map.rank = 4;
-  map.swizzle = layout::MapSwizzle::B64;
-  const uint64_t pixel = static_cast<uint64_t>(p.inputPitch()) * 2;
+  map.swizzle = isDecoded(p) ? layout::MapSwizzle::B32 : layout::MapSwizzle::B64;
+  const uint64_t pixel = static_cast<uint64_t>(p.inputPitch() * elementBytes);
   map.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.w), static_cast<uint64_t>(p.h), static_cast<uint64_t>(p.n)};
   map.strides = {pixel, pixel * static_cast<uint64_t>(p.w), pixel * static_cast<uint64_t>(p.w * p.h)};
   map.box = {kCtaChannels, kBoxColumns, static_cast<uint32_t>(kTileRows + p.r - 1), 1};
 
   plan.output = map;
-  const uint64_t outputPixel = static_cast<uint64_t>(p.outputPitch()) * 2;
+  const uint64_t outputPixel = static_cast<uint64_t>(p.outputPitch() * elementBytes);
   plan.output.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.q()), static_cast<uint64_t>(p.p()),
                       static_cast<uint64_t>(p.n)};
   plan.output.strides = {outputPixel, outputPixel * static_cast<uint64_t>(p.q()),
@@ -95,13 +126,16 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   plan.launch.grid = {static_cast<uint32_t>(ctas), static_cast<uint32_t>(channelTiles), 1};
   plan.launch.block = {kWarps * 32, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(p);
-  plan.full = !plainTypesRefusal("depthwise", p, ResidualAdded::Yes).empty();
+  plan.full = needsFullEpilogue(p);
+  plan.scales = isDecoded(p);
   params.beta = p.beta;
-  if (plan.full) params.epilogue = epilogueOf(p);
+  if (plan.full || plan.scales) params.epilogue = epilogueOf(p);
+  params.inputs = decodingOf(p, p.inputType);
+  params.filters = decodingOf(p, p.filterType);
   plan.modelledClocks = corrected(
       kStartClocks + plan.waves * (static_cast<double>(p.r) * kRowClocks + (plan.full ? kFullEpilogueClocks : 0)), kCorrection);
   plan.bound = Resource::SharedReads;
-  plan.kernelName = fmt::format("depthwise_sm90_{}{}", elementName(p), plan.full ? "_full" : p.hasResidual() ? "_residual" : "");
+  plan.kernelName = fmt::format("depthwise_sm90_{}{}", operandsName(p), plan.full ? "_full" : p.hasResidual() ? "_residual" : "");
   return plan;
 }
 

@@ -18,7 +18,8 @@ struct DepthwisePlan {
   kernels::depthwise::Params params{};  ///< bias, filter and output are filled in per run
   layout::TiledMap input{}, output{}, residual{};
   LaunchConfig launch{};
-  bool full = false;  ///< the whole epilogue, without `output` and `residual`
+  bool full = false;    ///< the whole epilogue, without `output` and `residual`
+  bool scales = false;  ///< the plain epilogue reads params.epilogue, too
   std::string kernelName;
   double waves = 0;
   double modelledClocks = 0;

@@ -15,6 +15,9 @@
 //    that each is one aligned word.
 //  - A warp has 8 channels of 16 rows. Tiles of twice the rows in one CTA with two boxes were slower (63 against 58 us for
 //    64x56x56x96 with a 7x7 filter): its warps all load, multiply and store at the same time.
+//  - Elements of 8 bits become f16 in registers, exactly, after the permutation that pairs the pixels, and sums of integers that
+//  stay
+//    below 2^24, as the planner sees to, are exact, too. Their plain epilogue is that of isLeanBytes.
 //  - With the whole epilogue (gemm::EpilogueParams) a thread stores from its registers, which hold eight channels of every pixel.
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -31,7 +34,9 @@
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/depthwise/params.hpp"
+#include "conv/kernels/decoding.cuh"
 #include "conv/kernels/packing.cuh"
+#include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/staged_residual.cuh"
 
 namespace shiftconv::kernels::depthwise {
@@ -46,9 +51,27 @@ struct Control {
 
 enum class Epilogue { Plain, Residual, Full };
 
-template <class Element, Epilogue kEpilogue>
+/// Operands as they come, and what is multiplied.
+template <class ElementType>
+struct Halves {
+  using Element = ElementType;
+  static constexpr int32_t kBytes = 2;
+};
+template <Coding kCodingOfBytes>
+struct Bytes {
+  using Element = __half;
+  static constexpr int32_t kBytes = 1;
+  static constexpr Coding kCoding = kCodingOfBytes;
+};
+
+template <class Operands, Epilogue kEpilogue>
 class Cta {
+  using Element = typename Operands::Element;
   static constexpr bool kFull = kEpilogue == Epilogue::Full, kResidual = kEpilogue == Epilogue::Residual;
+  static constexpr int32_t kElementBytes = Operands::kBytes;
+  static constexpr bool kDecodes = kElementBytes == 1;
+  static constexpr uint32_t kPixelBytes = pixelBytes(kElementBytes), kStagingBytes = stagingBytes(kElementBytes);
+  static constexpr uint32_t kWarpBytes = kWarpChannels * kElementBytes;  ///< of a pixel
 
  public:
   __device__ Cta(const CUtensorMap& input, const CUtensorMap& output, const CUtensorMap& residual, const Params& params)
@@ -56,7 +79,7 @@ class Cta {
     extern __shared__ uint8_t dynamicShared[];
     control_ = &gemm::alignedShared<Control>(dynamicShared);
     boxes_ = ptx::sharedAddress(control_) + kControlBytes;
-    staging_ = boxes_ + kSlots * alignedBoxBytes(p_.filterHeight);
+    staging_ = boxes_ + kSlots * alignedBoxBytes(p_.filterHeight, kElementBytes);
     diagonals_ = reinterpret_cast<uint32_t*>(reinterpret_cast<uint8_t*>(control_) +
                                              (staging_ + kStagingBytes - ptx::sharedAddress(control_)));
   }
@@ -133,7 +156,7 @@ class Cta {
   __device__ int32_t firstChannel() const { return static_cast<int32_t>(blockIdx.y) * kCtaChannels; }
 
   __device__ uint32_t full(uint32_t slot) const { return ptx::sharedAddress(&control_->full[slot]); }
-  __device__ uint32_t boxAddress(uint32_t slot) const { return boxes_ + slot * alignedBoxBytes(p_.filterHeight); }
+  __device__ uint32_t boxAddress(uint32_t slot) const { return boxes_ + slot * alignedBoxBytes(p_.filterHeight, kElementBytes); }
 
   __device__ void load(int32_t tile, uint32_t slot) const {
     const TileOrigin origin = originOf(tile);
@@ -158,19 +181,26 @@ class Cta {
     // The filters of a CTA's channels follow each other; firstChannel() is a multiple of 32, so they begin at a whole word.
     uint32_t* const raw = diagonals_ + rows * kCtaChannels * kDiagonalWords;
     const uint32_t ownChannels = min(static_cast<uint32_t>(p_.channels - firstChannel()), static_cast<uint32_t>(kCtaChannels));
-    const uint32_t rawWords = ownChannels * rows * columns / 2;  // channels come in eights
-    const uint32_t* filter = static_cast<const uint32_t*>(p_.filter) + static_cast<uint64_t>(firstChannel()) * rows * columns / 2;
+    constexpr uint32_t kOfWord = 4 / kElementBytes;  // elements; channels come in 16 bytes
+    const uint32_t rawWords = ownChannels * rows * columns / kOfWord;
+    const uint32_t* filter =
+        static_cast<const uint32_t*>(p_.filter) + static_cast<uint64_t>(firstChannel()) * rows * columns / kOfWord;
 #pragma unroll 4
     for (uint32_t word = threadIdx.x; word < rawWords; word += kThreads) raw[word] = filter[word];
     __syncthreads();
-    const uint16_t* const weights = reinterpret_cast<const uint16_t*>(raw);
+    const auto weight = [&](uint32_t i) -> uint32_t {
+      if constexpr (kDecodes)
+        return halvesAs<Operands::kCoding, 0>(p_.filters, reinterpret_cast<const uint8_t*>(raw)[i]) & 0xffffu;
+      else
+        return reinterpret_cast<const uint16_t*>(raw)[i];
+    };
     for (uint32_t row = threadIdx.x; row < rows * kCtaChannels; row += kThreads) {
       const uint32_t r = row / kCtaChannels, channel = row % kCtaChannels;
       uint32_t padded[2 * kCopyWords + 1] = {};  // w[-8..16]
       if (channel < ownChannels) {
 #pragma unroll
         for (uint32_t s = 0; s < kMaximumFilterWidth; ++s)
-          if (s < columns) padded[8 + s] = weights[(channel * rows + r) * columns + s];
+          if (s < columns) padded[8 + s] = weight((channel * rows + r) * columns + s);
       }
 #pragma unroll
       for (uint32_t e = 0; e < kCopyWords; ++e) {
@@ -186,17 +216,30 @@ class Cta {
   struct HalfWindow {
     uint32_t rows[2][kWarpChannels];
   };
+  static __device__ __forceinline__ void loadChannels(uint32_t from, uint32_t (&words)[kWarpBytes / 4]) {
+    if constexpr (kDecodes)
+      ptx::loadShared8Bytes(from, words[0], words[1]);
+    else
+      ptx::loadShared16Bytes(from, words[0], words[1], words[2], words[3]);
+  }
   __device__ HalfWindow loadHalf(uint32_t evenColumn, uint32_t oddColumn, uint32_t half) const {
     HalfWindow window;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      uint32_t even[4], odd[4];
-      ptx::loadShared16Bytes(evenColumn + half * (8 * kPixelBytes) + i * kEightRows, even[0], even[1], even[2], even[3]);
-      ptx::loadShared16Bytes(oddColumn + half * (8 * kPixelBytes) + i * kEightRows, odd[0], odd[1], odd[2], odd[3]);
+      uint32_t even[kWarpBytes / 4], odd[kWarpBytes / 4];
+      loadChannels(evenColumn + half * (8 * kPixelBytes) + i * kEightRows, even);
+      loadChannels(oddColumn + half * (8 * kPixelBytes) + i * kEightRows, odd);
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
-        window.rows[i][2 * c] = __byte_perm(even[c], odd[c], 0x5410);
-        window.rows[i][2 * c + 1] = __byte_perm(even[c], odd[c], 0x7632);
+        if constexpr (kDecodes) {
+          // Channels 2c and 2c + 1 of both pixels.
+          const uint32_t pairs = __byte_perm(even[c / 2], odd[c / 2], c % 2 == 0 ? 0x5140 : 0x7362);
+          const uint2 halves = fourHalvesAs<Operands::kCoding>(p_.inputs, pairs);
+          window.rows[i][2 * c] = halves.x, window.rows[i][2 * c + 1] = halves.y;
+        } else {
+          window.rows[i][2 * c] = __byte_perm(even[c], odd[c], 0x5410);
+          window.rows[i][2 * c + 1] = __byte_perm(even[c], odd[c], 0x7632);
+        }
       }
     }
     return window;
@@ -212,9 +255,11 @@ class Cta {
   __device__ void multiplyRow(float (&d)[kBlocks][kWarpChannels][4], uint32_t box, int32_t r) const {
     const uint32_t lane = threadIdx.x % 32, warp = channelWarp(), g = lane / 4, t = lane % 4;
     // 64-byte swizzle: bits 5:4 of an address are XORed with bits 8:7, which are the same eight columns or eight rows further on.
+    // 32-byte swizzle: bit 4 with bit 7, likewise.
+    constexpr uint32_t kSwizzled = kDecodes ? 0x10 : 0x30;
     const auto addressOf = [&](uint32_t column) {
       const uint32_t linear = box + ((rowWarp() * kWarpRows + static_cast<uint32_t>(r) + g) * kBoxColumns + column) * kPixelBytes;
-      return linear ^ ((linear >> 3) & 0x30u) ^ (warp * 16);
+      return linear ^ ((linear >> 3) & kSwizzled) ^ (warp * kWarpBytes);
     };
     const uint32_t evenColumn = addressOf(2 * t), oddColumn = addressOf(2 * t + 1);
     // Column g of B, rows 2t and 2t + 1, then 8 further down.
@@ -243,6 +288,34 @@ class Cta {
   /// The tile as pixels of 32 channels in 64-byte swizzle, from where the copy engine stores it: a warp's own stores would be of 16
   /// bytes, each to another pixel. A residual is there already.
   __device__ void stage(const float (&d)[kBlocks][kWarpChannels][4]) const {
+    if constexpr (kDecodes)
+      stageBytes(d);
+    else
+      stageHalves(d);
+  }
+  /// The same with 32 bytes a pixel.
+  __device__ void stageBytes(const float (&d)[kBlocks][kWarpChannels][4]) const {
+    const uint32_t lane = threadIdx.x % 32;
+    PlainBytes<kWarpChannels> own;
+    own.load(p_.epilogue, firstChannel() + static_cast<int32_t>(channelWarp()) * kWarpChannels, p_.channels);
+    // Row lane / 4, column 2 * (lane % 4). Bit 7 of its address, bit 1 of the lane, is the swizzle of every pixel of this lane.
+    const uint32_t first = staging_ + ((rowWarp() * kWarpRows + lane / 4) * kTileColumns + 2 * (lane % 4)) * kPixelBytes +
+                           (channelWarp() * kWarpBytes ^ lane % 4 / 2 * 16);
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        float v[kWarpChannels];
+#pragma unroll
+        for (int c = 0; c < kWarpChannels; ++c) v[c] = d[block][c][i];
+        uint32_t words[2];
+        own.finishLean(p_.epilogue, v, words);
+        const uint32_t pixel = i / 2 * (8 * kTileColumns) + block * kBlockColumns + i % 2;
+        ptx::storeShared8Bytes(first + pixel * kPixelBytes, words[0], words[1]);
+      }
+    }
+  }
+  __device__ void stageHalves(const float (&d)[kBlocks][kWarpChannels][4]) const {
     const uint32_t lane = threadIdx.x % 32;
     const int32_t channel = firstChannel() + static_cast<int32_t>(channelWarp()) * kWarpChannels;
     const uint32_t least = leastPair<Element>(p_.relu);
@@ -274,6 +347,12 @@ class Cta {
     }
   }
 
+  /// What the whole epilogue takes.
+  static __device__ __forceinline__ uint32_t bitsOf(float sum) {
+    if constexpr (kDecodes)
+      if (Operands::kCoding == Coding::Integers) return static_cast<uint32_t>(__float2int_rn(sum));
+    return __float_as_uint(sum);
+  }
   __device__ void storeFull(const float (&d)[kBlocks][kWarpChannels][4], const TileOrigin& origin) const {
     // The sums of the next tile leave no registers for what does not depend on the tile.
     const int32_t thread = ptx::workedOutHere(static_cast<int32_t>(threadIdx.x)), lane = thread % 32, warp = thread / 32;
@@ -289,7 +368,7 @@ class Cta {
       for (int own = 0; own < kBlocks * 4; ++own) {
         if (own != piece) continue;
 #pragma unroll
-        for (int c = 0; c < kWarpChannels; ++c) bits[c] = __float_as_uint(d[own / 4][c][own % 4]);
+        for (int c = 0; c < kWarpChannels; ++c) bits[c] = bitsOf(d[own / 4][c][own % 4]);
       }
       const int32_t row = firstRow + piece % 4 / 2 * 8, column = firstColumn + piece / 4 * kBlockColumns + piece % 2;
       const bool exists = row < p_.outputHeight && column < p_.outputWidth;
@@ -312,24 +391,28 @@ class Cta {
 
 }  // namespace
 
-#define SHIFTCONV_DEPTHWISE_KERNEL(NAME, ELEMENT, EPILOGUE)                                             \
+#define SHIFTCONV_DEPTHWISE_KERNEL(NAME, OPERANDS, EPILOGUE)                                            \
   extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                        \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
            const __grid_constant__ Params params) {                                                     \
-    Cta<ELEMENT, Epilogue::EPILOGUE>(inputMap, outputMap, outputMap, params).run();                     \
+    Cta<OPERANDS, Epilogue::EPILOGUE>(inputMap, outputMap, outputMap, params).run();                    \
   }
 #define SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(NAME, ELEMENT)                                              \
   extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                        \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
            const __grid_constant__ CUtensorMap residualMap, const __grid_constant__ Params params) {    \
-    Cta<ELEMENT, Epilogue::Residual>(inputMap, outputMap, residualMap, params).run();                   \
+    Cta<Halves<ELEMENT>, Epilogue::Residual>(inputMap, outputMap, residualMap, params).run();           \
   }
 
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16, __half, Plain)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16, __nv_bfloat16, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16, Halves<__half>, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16, Halves<__nv_bfloat16>, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_e4m3, Bytes<Coding::E4m3>, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_integers, Bytes<Coding::Integers>, Plain)
 SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_sm90_f16_residual, __half)
 SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_sm90_bf16_residual, __nv_bfloat16)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16_full, __half, Full)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16_full, __nv_bfloat16, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16_full, Halves<__half>, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16_full, Halves<__nv_bfloat16>, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_e4m3_full, Bytes<Coding::E4m3>, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_integers_full, Bytes<Coding::Integers>, Full)
 
 }  // namespace shiftconv::kernels::depthwise

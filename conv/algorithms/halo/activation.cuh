@@ -9,20 +9,30 @@
 
 namespace shiftconv::kernels::halo {
 
-/// A warpgroup's sums of a channel block, which begins at firstChannel: alpha, scales and bias of its channels, and the activation.
-/// A thread has two channels, 8 apart.
+/// What belongs to a thread's two channels, 8 apart, of a warpgroup's block that begins at firstChannel.
+struct OwnChannels {
+  float scale[2], bias[2];
+
+  __device__ __forceinline__ OwnChannels(const gemm::EpilogueParams& e, int32_t firstChannel)
+      : scale{e.alpha, e.alpha}, bias{0.0f, 0.0f} {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int32_t channel = firstChannel + static_cast<int32_t>(warp * 16 + lane / 4) + 8 * half;
+      if (channel >= e.columns) continue;
+      if (e.columnScale != nullptr) scale[half] *= e.columnScale[channel];
+      if (e.bias != nullptr)
+        gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float number) { bias[half] = number; });
+    }
+  }
+  /// Of sum `i`, after both.
+  __device__ __forceinline__ float applied(float sum, int i) const { return fmaf(sum, scale[i / 2 % 2], bias[i / 2 % 2]); }
+};
+
+/// A warpgroup's sums of a channel block: alpha, scales and bias of its channels, and the activation.
 template <int kRegisters>
 __device__ __forceinline__ void activate(const gemm::EpilogueParams& e, float (&v)[kRegisters], int32_t firstChannel) {
-  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-  float scale[2] = {e.alpha, e.alpha}, bias[2] = {0.0f, 0.0f};
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int32_t channel = firstChannel + static_cast<int32_t>(warp * 16 + lane / 4) + 8 * half;
-    if (channel >= e.columns) continue;
-    if (e.columnScale != nullptr) scale[half] *= e.columnScale[channel];
-    if (e.bias != nullptr)
-      gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float number) { bias[half] = number; });
-  }
+  const OwnChannels own(e, firstChannel);
   // In parts: with a choice for all sums at once ptxas spilt them.
   constexpr int kPart = kRegisters % 16 == 0 ? 16 : 4;
   static_assert(kRegisters % kPart == 0);
@@ -30,7 +40,7 @@ __device__ __forceinline__ void activate(const gemm::EpilogueParams& e, float (&
   for (int first = 0; first < kRegisters; first += kPart) {
     float part[kPart];
 #pragma unroll
-    for (int i = 0; i < kPart; ++i) part[i] = fmaf(v[first + i], scale[i / 2 % 2], bias[i / 2 % 2]);
+    for (int i = 0; i < kPart; ++i) part[i] = own.applied(v[first + i], i);
     gemm::activateShort(e, part);
 #pragma unroll
     for (int i = 0; i < kPart; ++i) v[first + i] = part[i];

@@ -10,6 +10,7 @@
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/conversion.cuh"
 #include "common/ptx/matrix_move.cuh"
+#include "conv/algorithms/halo/activation.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/staging.cuh"
 
@@ -68,20 +69,42 @@ __device__ __forceinline__ void stageWords(const Params& p, const uint32_t (&wor
   }
 }
 
-/// The numbers of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels. kMayBeFlat: false where the
-/// planner gives no flat tiles.
-template <int kPixels, bool kMayBeFlat, bool kIntegers>
-__device__ __forceinline__ void stageBytes(const Params& p, const float (&v)[kPixels / 2], uint32_t destination) {
+/// codesOf(i): of the numbers i to i + 3 of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels.
+/// kMayBeFlat: false where the planner gives no flat tiles.
+template <int kPixels, bool kMayBeFlat, class CodesOf>
+__device__ __forceinline__ void stageCodes(const Params& p, uint32_t destination, CodesOf&& codesOf) {
   constexpr int kGroups = kPixels / 8;
-  const ByteCodes<kIntegers> codes(p.full.epilogue);
   uint32_t words[kGroups];
 #pragma unroll
-  for (int group = 0; group < kGroups; ++group)
-    words[group] = neighbouringChannels(codes.of(v[group * 4], v[group * 4 + 1], v[group * 4 + 2], v[group * 4 + 3]));
+  for (int group = 0; group < kGroups; ++group) words[group] = neighbouringChannels(codesOf(group * 4));
   if (kMayBeFlat && p.flatPitch.divisor != 1)
     stageWords<kGroups, kMayBeFlat>(p, words, destination);
   else
     stageWords<kGroups, false>(p, words, destination);
 }
+
+/// Sums as codes, after what isLeanBytes names: without the jumps of the other activations, of limits and of other types.
+template <bool kIntegers>
+struct LeanCodes {
+  OwnChannels own;
+  float least, scale;
+
+  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, int32_t firstChannel)
+      : own(e, firstChannel), least(e.activation == gemm::Activation::Relu ? 0.0f : -__builtin_huge_valf()), scale(e.outputScale) {}
+
+  template <class Sum, int kRegisters>
+  __device__ __forceinline__ uint32_t of(const Sum (&d)[kRegisters], int first) const {
+    float v[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float applied = own.applied(static_cast<float>(d[first + i]), first + i);
+      v[i] = (applied < least ? least : applied) * scale;  // keeps NaN
+    }
+    if constexpr (kIntegers)
+      return ptx::packS8(__float2int_rn(v[0]), __float2int_rn(v[1]), __float2int_rn(v[2]), __float2int_rn(v[3]));
+    else
+      return ptx::packE4m3(v[0], v[1]) | ptx::packE4m3(v[2], v[3]) << 16;
+  }
+};
 
 }  // namespace shiftconv::kernels::halo

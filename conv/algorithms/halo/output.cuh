@@ -29,6 +29,12 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
   const Params& p = cta.params;
   if constexpr (Cta::kActivated) {
     constexpr bool kIntegers = std::is_same_v<typename Cta::Sum, int32_t>;
+    if constexpr (Cta::Kind::kElementBytes == 1) {
+      if (p.full.lean) {
+        const LeanCodes<kIntegers> codes(p.full.epilogue, firstChannel);
+        return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
+      }
+    }
     float v[kRegisters];
 #pragma unroll
     for (int i = 0; i < kRegisters; ++i) {
@@ -43,7 +49,9 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
     else if (p.full.epilogue.outputType == gemm::NumberType::F16)
       stageBlock<__half, kPixels, kMayBeFlat, Cta::kEpilogue>(p, v, firstChannel, destination);
     else
-      stageBytes<kPixels, kMayBeFlat, kIntegers>(p, v, destination);
+      stageCodes<kPixels, kMayBeFlat>(p, destination, [&, codes = ByteCodes<kIntegers>(p.full.epilogue)](int i) {
+        return codes.of(v[i], v[i + 1], v[i + 2], v[i + 3]);
+      });
   } else {
     stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, d, firstChannel, destination);
   }

@@ -79,6 +79,7 @@ struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+  bool lean = false;              ///< of 8-bit operands and isLeanBytes
 };
 
 /// What only kernels with a residual read. A tile of it comes to where its output will be staged.

@@ -12,6 +12,7 @@
 #include "conv/algorithms/halo/places.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -304,6 +305,7 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
   if (byThreads) storeByThreads(g, plan);
   if (shape.activated) params.full.epilogue = epilogueOf(problem);
+  params.full.lean = shape.activated && isLeanBytes(problem);
   if (shape.isFull() || byThreads) {
     FullEpilogue& full = params.full;
     full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));

@@ -55,7 +55,7 @@ class Epilogue {
     const gemm::EpilogueParams& e = p_.epilogue;
     for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kChannels; i += static_cast<int32_t>(kConsumers)) {
       const int32_t channel = firstChannel_ + i;
-      float bias = -0.0f, scale = 0;  // of channels that do not exist, whose sums are computed, too; adding it changes no sum
+      float bias = -0.0f, scale = 1;  // of channels that do not exist, whose sums are computed, too; they change no sum
       if (e.bias != nullptr)
         gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float b) { bias = b; });
       if (e.columnScale != nullptr && channel < e.columns) scale = e.columnScale[channel];
@@ -71,6 +71,8 @@ class Epilogue {
     const uint32_t warp = threadIdx.x / 32;
     if constexpr (kIsHalf) {
       if (p_.lean) return storeLean(sums, warp);
+    } else if constexpr (Kind::kElementBytes == 1) {
+      if (p_.lean) return storeLeanBytes(sums, warp);
     }
     float d[kChannels / 2];
     const bool isRaw = kHasIntegers && p_.epilogue.outputType == gemm::NumberType::S32;
@@ -225,6 +227,36 @@ class Epilogue {
     copyPieces<2, 16>(warp);
   }
 
+  /// As isLeanBytes says, and whole 16 bytes of outputs.
+  __device__ __forceinline__ void storeLeanBytes(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const float least = e.activation == gemm::Activation::Relu ? 0.0f : -__builtin_huge_valf();
+    const uint32_t at = stagedPairs(warp);
+    const int32_t own = static_cast<int32_t>(threadIdx.x % 4 * 2);
+#pragma unroll
+    for (int32_t j = 0; j < kFragments; j += 2) {
+      float v[8];
+#pragma unroll
+      for (int32_t i = 0; i < 4; ++i) {
+        const int32_t channel = (j + i / 2) * 8 + own;
+        const float2 scale = *reinterpret_cast<const float2*>(control_.scale + channel),
+                     bias = *reinterpret_cast<const float2*>(control_.bias + channel);
+        const float low = static_cast<float>(sums[4 * j + 2 * i]) * e.alpha * scale.x + bias.x,
+                    high = static_cast<float>(sums[4 * j + 2 * i + 1]) * e.alpha * scale.y + bias.y;
+        v[2 * i] = (low < least ? least : low) * e.outputScale;  // keeps NaN
+        v[2 * i + 1] = (high < least ? least : high) * e.outputScale;
+      }
+      storePairs(at, j, v, [](float a, float b, float c, float d) {
+        if constexpr (kHasIntegers)
+          return ptx::packS8(__float2int_rn(a), __float2int_rn(b), __float2int_rn(c), __float2int_rn(d));
+        else
+          return ptx::packE4m3(a, b) | ptx::packE4m3(c, d) << 16;
+      });
+    }
+    __syncwarp();
+    copyPieces<1, 16>(warp);
+  }
+
   /// A short activation or none, and outputs of 16 bits.
   template <class Half>
   __device__ __forceinline__ void storeHalves(const float (&d)[kChannels / 2], uint32_t warp) const {
@@ -246,11 +278,27 @@ class Epilogue {
     copyOut<2>(warp);
   }
 
+  /// Where a lane's pairs of 8-bit outputs wait.
+  __device__ __forceinline__ uint32_t stagedPairs(uint32_t warp) const {
+    const uint32_t lane = threadIdx.x % 32;
+    return staged<1>(warp) + lane / 4 * stagedPitch(kChannels, 1) + lane % 4 * 2;
+  }
+  /// A lane's pairs of fragments j and j + 1, in both rows; `pack` makes bytes of four numbers.
+  template <class Pack>
+  static __device__ __forceinline__ void storePairs(uint32_t at, int32_t j, const float (&v)[8], Pack&& pack) {
+#pragma unroll
+    for (int32_t row = 0; row < 2; ++row) {
+      const uint32_t pairs = pack(v[2 * row], v[2 * row + 1], v[4 + 2 * row], v[5 + 2 * row]);
+      const uint32_t to = at + row * 8 * stagedPitch(kChannels, 1) + j * 8;
+      ptx::storeShared2Bytes(to, static_cast<uint16_t>(pairs));
+      ptx::storeShared2Bytes(to + 8, static_cast<uint16_t>(pairs >> 16));
+    }
+  }
+
   /// The same, an output scale and a zero point, and outputs of 8 bits: e4m3 of f32 sums, s8 or u8 of integers.
   __device__ __forceinline__ void storeBytes(const float (&d)[kChannels / 2], uint32_t warp) const {
-    constexpr int32_t kPitch = stagedPitch(kChannels, 1);
     const gemm::EpilogueParams& e = p_.epilogue;
-    const uint32_t lane = threadIdx.x % 32, at = staged<1>(warp) + lane / 4 * kPitch + lane % 4 * 2;
+    const uint32_t at = stagedPairs(warp);
     const bool isSigned = e.outputType == gemm::NumberType::S8;
 #pragma unroll
     for (int32_t j = 0; j < kFragments; j += 2) {
@@ -260,20 +308,15 @@ class Epilogue {
       gemm::activateShort(e, v);
 #pragma unroll
       for (float& one : v) one *= e.outputScale;
-#pragma unroll
-      for (int32_t row = 0; row < 2; ++row) {
-        const float *const low = v + 2 * row, *const high = v + 4 + 2 * row;  // of fragments j and j + 1
-        uint32_t pairs;
+      storePairs(at, j, v, [&](float a, float b, float c, float d) {
         if constexpr (kHasIntegers) {
           const auto number = [&](float one) { return gemm::integerOf(one, e.outputZeroPoint); };
-          pairs = isSigned ? ptx::packS8(number(low[0]), number(low[1]), number(high[0]), number(high[1]))
-                           : ptx::packU8(number(low[0]), number(low[1]), number(high[0]), number(high[1]));
+          return isSigned ? ptx::packS8(number(a), number(b), number(c), number(d))
+                          : ptx::packU8(number(a), number(b), number(c), number(d));
         } else {
-          pairs = ptx::packE4m3(low[0], low[1]) | ptx::packE4m3(high[0], high[1]) << 16;
+          return ptx::packE4m3(a, b) | ptx::packE4m3(c, d) << 16;
         }
-        ptx::storeShared2Bytes(at + row * 8 * kPitch + j * 8, static_cast<uint16_t>(pairs));
-        ptx::storeShared2Bytes(at + row * 8 * kPitch + (j + 1) * 8, static_cast<uint16_t>(pairs >> 16));
-      }
+      });
     }
     copyOut<1>(warp);
   }

@@ -281,7 +281,7 @@ std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
   params.residualWaits = residualWaits(p);
   params.narrow = isNarrow(p, params.packed);
   params.epilogue = epilogueOf(p);
-  params.lean = isHalf(p.inputType) && params.packed == Packed::Halves && !params.narrow && onlyRectifies(p);
+  params.lean = params.packed != Packed::No && !params.narrow && (isHalf(p.inputType) ? onlyRectifies(p) : isLeanBytes(p));
   plan.kind = kindOf(p);
   return {};
 }

@@ -62,7 +62,7 @@ struct Params {
   int32_t gatherOffset = 0;  ///< of these places, one for each tile of the CTA at a time, in shared memory
   /// Bias, residual of the output's type and an activation of isPlainActivation; of 8 bits what PlainBytes has.
   bool plain = false;
-  bool lean = false;              ///< of these nothing but a bias and ReLU, and 16 bits in whole 16 bytes but for the addresses
+  bool lean = false;              ///< of these onlyRectifies or isLeanBytes, and whole segments but for the addresses
   Decoding inputs, filters;       ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

@@ -355,6 +355,14 @@ class Cta {
       for (int32_t i = 0; i < kSegmentChannels; ++i) v[row * kSegmentChannels + i] = one[i];
     }
     uint32_t words[kRows * Own::kWords];
+    if (isLean()) {
+      own.finishLean(p_.epilogue, v, words);
+      forRows([&](int32_t row, int32_t pixel, uint8_t*) {
+        const uint32_t ofRow[Own::kWords] = {words[row * Own::kWords], words[row * Own::kWords + 1]};
+        Own::storeWhole(p_.epilogue, pixel, channel, ofRow);
+      });
+      return;
+    }
     own.finish(p_.epilogue, v, words);
     forRows([&](int32_t row, int32_t pixel, uint8_t* gathered) {
       const uint32_t ofRow[Own::kWords] = {words[row * Own::kWords], words[row * Own::kWords + 1]};

@@ -14,12 +14,11 @@
 //  - Elements that a pair has too many are real neighbours in the image. The table zeroes them, so that Inf and NaN do not spread.
 //  - The weights' columns are in such an order that a thread's sums belong to 8 neighbouring output channels: 16 bytes to store.
 //  - What a small run takes is the length of the code that it goes through once, and loads that wait for each other. So a thread
-//    packs few words with little arithmetic, the bias comes with the operands, and a bias and ReLU, or less, have an epilogue of
-//    their own (finishLean): its code lies in one piece. See onlyRectifies.
+//    packs few words with little arithmetic, the bias comes with the operands, and the shortest epilogues have code of their own
+//    in one piece (finishLean, finishBytes<true>).
 //  - Single elements (W * C odd) have no cp.async: they pass through registers.
-//  - Elements of 8 bits pass through registers, too, and become f16: exactly, also integers. Their products are integers below
-//  2^16,
-//    and as long as sums stay below 2^24, which the planner sees to, the tensor core cuts nothing off.
+//  - Elements of 8 bits pass through registers, too, and become f16: exactly, also integers. Sums of integers that stay below 2^24,
+//    as the planner sees to, are exact, too.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -35,8 +34,8 @@
 #include "common/ptx/register_pressure.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/warp.cuh"
+#include "conv/algorithms/raw_rows/elements.cuh"
 #include "conv/algorithms/raw_rows/params.hpp"
-#include "conv/kernels/decoding.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
@@ -111,20 +110,6 @@ class Cta {
     return dynamicShared;
   }
 
-  // ---- Elements ------------------------------------------------------------------------------------------------------------
-  __device__ __forceinline__ static uint32_t loadElement(const uint8_t* from, bool exists) {
-    if constexpr (kDecodes)
-      return ptx::load1ByteOrZero(from, exists);
-    else
-      return ptx::load2BytesOrZero(from, exists);
-  }
-  __device__ __forceinline__ static uint32_t pairOfElements(const Decoding& how, uint32_t first, uint32_t second) {
-    if constexpr (kDecodes)
-      return halvesOf(how, first | second << 8);
-    else
-      return first | second << 16;
-  }
-
   // ---- The reduction's order -------------------------------------------------------------------------------------------------
   struct Pair {
     int32_t run, element;  ///< its first element, of the run; may lie in front of it
@@ -184,8 +169,8 @@ class Cta {
         for (int32_t j = 0; j < kSegments; ++j)
 #pragma unroll
           for (int32_t k = 0; k < 2; ++k)
-            halves[i][j][k] = loadElement(source + (j * 32 * p_.runs * p_.runElements + k) * kRawBytes,
-                                          channel + j * 32 < p_.epilogue.columns && exists(pair, k));
+            halves[i][j][k] = loadElement<kRawBytes>(source + (j * 32 * p_.runs * p_.runElements + k) * kRawBytes,
+                                                     channel + j * 32 < p_.epilogue.columns && exists(pair, k));
       }
 #pragma unroll
       for (int32_t i = 0; i < kAtOnce; ++i)
@@ -193,7 +178,7 @@ class Cta {
         for (int32_t j = 0; j < kSegments; ++j)
           if (first + i < p_.steps)
             *reinterpret_cast<uint32_t*>(packed + ((first + i) * kSegments + j) * kThreads * kPairBytes) =
-                pairOfElements(p_.filters, halves[i][j][0], halves[i][j][1]);
+                pairOfElements<kRawBytes>(p_.filters, halves[i][j][0], halves[i][j][1]);
     }
   }
 
@@ -280,11 +265,14 @@ class Cta {
             const int32_t element = tile.windowStart() + (first + i * 32) * 4;
             four[i] = ptx::load4BytesOrZero(source + element, inside(element, extent));
           }
+          withCoding(p_.inputs, p_.inputs, [&](auto coding) {
 #pragma unroll
-          for (int32_t i = 0; i < kAtOnce; ++i)
-            if (first + i * 32 < words)
-              ptx::storeShared8Bytes(target + static_cast<uint32_t>(first + i * 32) * 2 * kPairBytes, halvesOf(p_.inputs, four[i]),
-                                     halvesOf(p_.inputs, four[i] >> 16));
+            for (int32_t i = 0; i < kAtOnce; ++i) {
+              const uint2 halves = fourHalvesAs<decltype(coding)::kValue>(p_.inputs, four[i]);
+              if (first + i * 32 < words)
+                ptx::storeShared8Bytes(target + static_cast<uint32_t>(first + i * 32) * 2 * kPairBytes, halves.x, halves.y);
+            }
+          });
         }
       } else if constexpr (kBytes == kRawBytes) {
         constexpr int32_t kAtOnce = 8;  // words of a lane, whose loads are on their way together
@@ -294,13 +282,13 @@ class Cta {
 #pragma unroll
           for (int32_t i = 0; i < kAtOnce * 2; ++i) {
             const int32_t element = tile.windowStart() + (first + i / 2 * 32) * 2 + i % 2;
-            halves[i / 2][i % 2] = loadElement(source + element * kRawBytes, inside(element, extent));
+            halves[i / 2][i % 2] = loadElement<kRawBytes>(source + element * kRawBytes, inside(element, extent));
           }
 #pragma unroll
           for (int32_t i = 0; i < kAtOnce; ++i)
             if (first + i * 32 < words)
               ptx::storeShared4Bytes(target + static_cast<uint32_t>(first + i * 32) * kPairBytes,
-                                     pairOfElements(p_.inputs, halves[i][0], halves[i][1]));
+                                     pairOfElements<kRawBytes>(p_.inputs, halves[i][0], halves[i][1]));
         }
       } else {
         for (int32_t i = lane; i < p_.rowBytes / kBytes; i += 32) {
@@ -414,11 +402,39 @@ class Cta {
     }
   }
 
+  template <bool kLean>
+  __device__ __forceinline__ void finishBytes(int32_t first, const Tile& tile) const {
+    const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns, columns = p_.epilogue.columns;
+#pragma unroll
+    for (int32_t which = 0; which < kSegments; ++which) {
+      if (channel + which * 32 >= columns) return;
+      PlainBytes<kSegmentColumns> own;
+      own.load(p_.epilogue, channel + which * 32, columns);
+#pragma unroll
+      for (int32_t i = 0; i < kPixels; ++i) {
+        const int32_t output = outputPixel(tile, pixelOf(first, i));
+        if (!kLean && output < 0) continue;
+        float v[kSegmentColumns];
+        segment(i, which, v);
+        uint32_t words[kSegmentColumns / 4];
+        if constexpr (kLean) {
+          own.finishLean(p_.epilogue, v, words);
+          if (output >= 0) own.storeWhole(p_.epilogue, output, channel + which * 32, words);
+        } else {
+          own.finish(p_.epilogue, v, words);
+          own.store(p_.epilogue, output, channel + which * 32, columns, words);
+        }
+      }
+    }
+  }
+
   __device__ __forceinline__ void finish(int32_t first, const Tile& tile, uint32_t& largest) const {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
     const int32_t columns = p_.epilogue.columns;
-    if constexpr (!kDecodes) {
-      if (p_.lean) return finishLean(first, tile);
+    if constexpr (kDecodes) {
+      if (p_.lean) return finishBytes<true>(first, tile);
+    } else if (p_.lean) {
+      return finishLean(first, tile);
     }
     if (!kDecodes && p_.plain) {
 #pragma unroll
@@ -440,22 +456,8 @@ class Cta {
       return;
     }
     // At two segments ptxas would spill for it.
-    if (kDecodes && kSegments == 1 && p_.plain) {
-      if (channel < columns) {
-        PlainBytes<kSegmentColumns> own;
-        own.load(p_.epilogue, channel, columns);
-#pragma unroll
-        for (int32_t i = 0; i < kPixels; ++i) {
-          const int32_t output = outputPixel(tile, pixelOf(first, i));
-          if (output < 0) continue;
-          float v[kSegmentColumns];
-          segment(i, 0, v);
-          uint32_t words[kSegmentColumns / 4];
-          own.finish(p_.epilogue, v, words);
-          own.store(p_.epilogue, output, channel, columns, words);
-        }
-      }
-      return;
+    if constexpr (kDecodes && kSegments == 1) {
+      if (p_.plain) return finishBytes<false>(first, tile);
     }
     // One copy of the whole epilogue, which takes its segment from among the registers.
 #pragma unroll 1

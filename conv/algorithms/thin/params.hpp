@@ -69,7 +69,7 @@ struct Params {
   /// of 8 bits what PlainBytes has.
   bool isWhole = false;
   bool relu = false;
-  bool lean = false;              ///< nothing but a bias and ReLU, and outputs of 16 bits that a thread stores at once
+  bool lean = false;              ///< onlyRectifies or isLeanBytes, and outputs that a thread stores at once
   int32_t storeElements = 1;      ///< neighbouring outputs and residuals that are aligned to as many elements: 1, 2, 4 or 8
   Decoding inputs, filters;       ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels

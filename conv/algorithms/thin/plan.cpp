@@ -89,7 +89,7 @@ ThinPlan commonPlan(const Problem& p) {
   params.groupOutputs = static_cast<int32_t>(p.k / p.groups);
   params.groupBytes = static_cast<int32_t>(p.groupChannels() * elementBytes);
   params.isWhole = !hasShortEpilogue(p);
-  params.lean = isPlainSegment(p) && onlyRectifies(p);
+  params.lean = (isPlainSegment(p) && onlyRectifies(p)) || isLeanBytes(p);
   params.relu = p.activation == Activation::Relu;
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);

@@ -15,7 +15,8 @@
 //    channels after the end are those of the last one, and not stored.
 //  - Elements of 8 bits become f16 in registers, after the loads of a batch: exactly, and sums of integers that stay below 2^24,
 //    as the planner sees to, are exact, too.
-//  - A bias and ReLU, or less, have an epilogue of their own (finish<true>): its code lies in one piece. See onlyRectifies.
+//  - A bias and ReLU, or less, have an epilogue of their own (finish<true>): its code lies in one piece. See onlyRectifies, and
+//    isLeanBytes.
 //  - ptxas would sink each load to its use. A __syncwarp() after a batch keeps them together, and in flight together.
 #pragma once
 
@@ -86,16 +87,25 @@ class Warp {
     ptx::awaitPrerequisites();
     if (p_.launchEarly) ptx::launchDependents();
     loadEpilogue();
+    if (kBatch > 1 && p_.blocks == 1) {
+      if (rank_ == 0) addBatch<1>(0, 0);
+      return finishAll();
+    }
     for (int32_t block = rank_ * kStepBlocks; block < p_.blocks; block += kStepBlocks * static_cast<int32_t>(split())) {
       if constexpr (kBatch <= kStepBlocks) {
 #pragma unroll 1
-        for (int32_t i = 0; i < kStepBlocks; i += kBatch) addBatch(block + i, 0);
+        for (int32_t i = 0; i < kStepBlocks; i += kBatch) addBatch<kBatch>(block + i, 0);
       } else {
         const int32_t next = kStepBlocks * static_cast<int32_t>(split());
-        addBatch(block, next);
+        addBatch<kBatch>(block, next);
         block += next;
       }
     }
+    finishAll();
+  }
+
+ private:
+  __device__ __forceinline__ void finishAll() {
     if (!p_.launchEarly) ptx::launchDependents();
     if constexpr (kChains > 1) {
 #pragma unroll
@@ -103,16 +113,14 @@ class Warp {
 #pragma unroll
         for (int32_t i = 0; i < 4; ++i) sum_[0][0][j][i] += sum_[1][0][j][i];
     }
-    if constexpr (!kDecodes) {
-      if (p_.lean) return finish<true>();
-    }
-    if (p_.isWhole)
+    if (p_.lean)
+      finish<true>();
+    else if (p_.isWhole)
       finishWhole();
     else
       finish<false>();
   }
 
- private:
   static __device__ __forceinline__ uint32_t lane() { return threadIdx.x % 32; }
   __device__ __forceinline__ uint32_t split() const { return 1u << p_.splitShift; }
 
@@ -175,10 +183,11 @@ class Warp {
   }
 
   // ---- Products ----------------------------------------------------------------------------------------------------------------
-  /// kBatch blocks from `first` on; those after a step are `next` further on.
+  /// kCount blocks from `first` on; those after a step are `next` further on.
+  template <int32_t kCount>
   __device__ __forceinline__ void addBatch(int32_t first, int32_t next) {
-    Row pixels[kBatch][kRows], weights[kBatch][kColumns];
-    const int32_t last = blockOf(first, next, kBatch - 1);
+    Row pixels[kCount][kRows], weights[kCount][kColumns];
+    const int32_t last = blockOf(first, next, kCount - 1);
     if (p_.isDense && (last + 1) * kBlockVectors <= p_.vectors)
       loadWhole(pixels, weights, first, next);
     else
@@ -189,10 +198,10 @@ class Warp {
     else
       multiply<Coding::Floats>(pixels, weights);
   }
-  template <Coding kCoding>
-  __device__ __forceinline__ void multiply(const Row (&pixels)[kBatch][kRows], const Row (&weights)[kBatch][kColumns]) {
+  template <Coding kCoding, int32_t kCount>
+  __device__ __forceinline__ void multiply(const Row (&pixels)[kCount][kRows], const Row (&weights)[kCount][kColumns]) {
 #pragma unroll
-    for (int32_t b = 0; b < kBatch; ++b)
+    for (int32_t b = 0; b < kCount; ++b)
 #pragma unroll
       for (int32_t slice = 0; slice < 2; ++slice) {
         uint2 weight[kColumns];
@@ -213,11 +222,12 @@ class Warp {
   }
 
   /// Where all vectors exist, and all pixels are inside of the image.
-  __device__ __forceinline__ void loadWhole(Row (&pixels)[kBatch][kRows], Row (&weights)[kBatch][kColumns], int32_t first,
+  template <int32_t kCount>
+  __device__ __forceinline__ void loadWhole(Row (&pixels)[kCount][kRows], Row (&weights)[kCount][kColumns], int32_t first,
                                             int32_t next) const {
     constexpr int32_t kBlockBytes = kBlockElements * kRawBytes;
 #pragma unroll
-    for (int32_t b = 0; b < kBatch; ++b) {
+    for (int32_t b = 0; b < kCount; ++b) {
       const int32_t offset = blockOf(first, next, b) * kBlockBytes + static_cast<int32_t>(lane() % 4) * (kVector * kRawBytes);
       const auto loadAt = [&](Row& row, const uint8_t* at) {
 #pragma unroll
@@ -229,10 +239,11 @@ class Warp {
       for (int32_t j = 0; j < kRows; ++j) loadAt(pixels[b][j], pixels_ + (offset_[j] + offset));
     }
   }
-  __device__ __forceinline__ void load(Row (&pixels)[kBatch][kRows], Row (&weights)[kBatch][kColumns], int32_t first,
+  template <int32_t kCount>
+  __device__ __forceinline__ void load(Row (&pixels)[kCount][kRows], Row (&weights)[kCount][kColumns], int32_t first,
                                        int32_t next) const {
 #pragma unroll
-    for (int32_t b = 0; b < kBatch; ++b) {
+    for (int32_t b = 0; b < kCount; ++b) {
 #pragma unroll
       for (int32_t i = 0; i < Row::kVectors; ++i) {
         const int32_t vector = blockOf(first, next, b) * kBlockVectors + i * 4 + static_cast<int32_t>(lane() % 4);
@@ -326,7 +337,7 @@ class Warp {
       if (split() > 1) addOthers(row);
       if (!isOwn(row)) continue;
       if constexpr (kDecodes)
-        storeBytes(row);
+        storeBytes<kLean>(row);
       else if constexpr (kLean)
         storeLean(row);
       else
@@ -355,13 +366,21 @@ class Warp {
     uint32_t pair[kOwn / 2];
   };
 
+  template <bool kLean>
   __device__ __forceinline__ void storeBytes(int32_t row) {
     float v[kOwn];
 #pragma unroll
     for (int32_t i = 0; i < kOwn; ++i) v[i] = sumOf(row, i);
     uint32_t words[PlainBytes<kOwn>::kWords];
-    ofBytes_.finish(p_.epilogue, v, words);
-    ofBytes_.store(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel_, channelEnd_, words);
+    const auto pixel = static_cast<int32_t>(rowPixel(row));
+    if constexpr (kLean) {
+      if (channel_ >= channelEnd_) return;
+      ofBytes_.finishLean(p_.epilogue, v, words);
+      ofBytes_.storeWhole(p_.epilogue, pixel, channel_, words);
+    } else {
+      ofBytes_.finish(p_.epilogue, v, words);
+      ofBytes_.store(p_.epilogue, pixel, channel_, channelEnd_, words);
+    }
   }
 
   __device__ __forceinline__ void storeLean(int32_t row) {
