@@ -3,9 +3,8 @@
 // Two approximate instructions are used, with the errors that PTX ISA 9.7.3 allows them: ex2 within 2^-22 = 4u relative, rcp within
 // 1 ulp = 2u relative; both flush subnormal results to 0, which is below 2^-126 absolute.
 //
-// sigmoid   1 / (1 + e), e = ex2(-v * log2e). The product and the constant are off by 1.5u relative, so e by (1.5|v| + 4)u; d/de
-// gives
-//           sigmoid * (1 - sigmoid) * that, the sum and rcp 1u + 2u of the result more:
+// sigmoid   1 / (1 + e), e = ex2(-v * log2e). The product and the constant are off by 1.5u relative, so e by (1.5|v| + 4)u;
+//           d/de gives sigmoid * (1 - sigmoid) * that, the sum and rcp 1u + 2u of the result more:
 //           sigmoid * ((1 - sigmoid) * (1.5|v| + 4) + 3)u + 2^-126. When e overflows, the result is 0, right within 2^-127.
 // SiLU      v * sigmoid, one rounding more.
 // GELU tanh v * sigmoid(2g), g = sqrt(2/pi) * (v + 0.044715 v^3): the same function without the cancellation of 1 + tanh. In f32

@@ -14,9 +14,8 @@
 //  3. n instructions hand their errors on unchanged: n * (t * 2^-f + 2^-23) * T.
 //  4. f16 accumulators round to nearest instead: 2^-11 of the sum, or 2^-25, an instruction; magnitudes may grow by (1 + 2^-11)^n,
 //     and so may T.
-//  5. Splitting the reduction in s parts adds s - 1 f32 additions, round to nearest: (s - 1) * 2^-24 * A each at most, and as many
-//  parts
-//     keep n at most s larger.
+//  5. Splitting the reduction in s parts adds s - 1 f32 additions, round to nearest: (s - 1) * 2^-24 * A each at most, and n
+//     grows by s at most.
 //  6. The sums in double here: K * 2^-53 * A.
 // All values of an element are multiples of a power of two q, the product of its row's quanta. When 2^-f T <= q and A <= 2^24 q
 // (f16: 2^11, and q >= 2^-24), nothing above is cut off: the result is exact and the bound is 0. Integers are exact as long as they

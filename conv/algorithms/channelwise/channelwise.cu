@@ -7,9 +7,8 @@
 // NOTES
 //  - Pixels outside of the image are zeros that are multiplied (general.cuh skips whole rows of them): under infinite weights they
 //    give NaN.
-//  - f16 and bf16 share kernels: only the conversions differ, behind a branch that is the same for the whole launch. So do 8-bit
-//  floats
-//    and integers, and f32 and tf32 (channelwise_narrow.cu).
+//  - f16 and bf16 share kernels: only the conversions differ, behind a branch that is the same for the whole launch. So do floats
+//    and integers of 8 bits, and f32 and tf32 (channelwise_narrow.cu).
 #include <cstdint>
 
 #include "conv/algorithms/channelwise/forms.cuh"

@@ -54,8 +54,7 @@ std::string depthwiseRefusal(const Problem& p, const device::Properties& propert
   if (!takesTypes)
     return fmt::format(
         "depthwise multiplies f16, bf16 or e4m3 with the same, and 8-bit integers with each other, but input_type and filter_type "
-        "are "
-        "{} and {}",
+        "are {} and {}",
         nameOf(p.inputType), nameOf(p.filterType));
   if (const int64_t products = p.r * p.s; isInteger(p.inputType) && products > mostExactProducts(p))
     return fmt::format("depthwise needs at most {} products R*S of {} and {}, but they are {}", mostExactProducts(p),

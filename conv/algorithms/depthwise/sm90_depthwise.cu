@@ -15,9 +15,8 @@
 //    that each is one aligned word.
 //  - A warp has 8 channels of 16 rows. Tiles of twice the rows in one CTA with two boxes were slower (63 against 58 us for
 //    64x56x56x96 with a 7x7 filter): its warps all load, multiply and store at the same time.
-//  - Elements of 8 bits become f16 in registers, exactly, after the permutation that pairs the pixels, and sums of integers that
-//  stay
-//    below 2^24, as the planner sees to, are exact, too. Their plain epilogue is that of isLeanBytes.
+//  - Elements of 8 bits become f16 in registers, exactly, after the permutation that pairs the pixels. Sums of integers stay below
+//    2^24, as the planner sees to, and are exact, too. Their plain epilogue is that of isLeanBytes.
 //  - With the whole epilogue (gemm::EpilogueParams) a thread stores from its registers, which hold eight channels of every pixel.
 #include <cuda.h>
 #include <cuda_bf16.h>

@@ -13,9 +13,8 @@
 //    are under way (C7519).
 //  - A stage is released one step late, so that a product is always under way after the one that is waited for.
 //  - The lane that loads prepares the barriers and goes on at once; nobody else holds it up.
-//  - An input in two tensors has a map for each. A chunk has channels of one of them: the first tensor's last chunk may be short,
-//  and
-//    the second's first one begins at its first channel. Of an input split along the depth each tile has one slice of the output,
+//  - An input in two tensors has a map for each. A chunk has channels of one of them: the first tensor's last chunk may be short.
+//    The second's first one begins at its first channel. Of an input split along the depth each tile has one slice of the output,
 //    so that all of its pixels are in the same tensor at a tap.
 //  - In some kernels the chunks of a tile are split over the CTAs of a cluster. A warpgroup's sums are added by one of them, in the
 //  order of

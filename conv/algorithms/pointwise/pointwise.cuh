@@ -7,16 +7,14 @@
 // it multiplies and stores the present one, 32 output channels at a time.
 //
 // NOTES
-//  - Lane (g, t) loads kVector neighbouring channels of pixel g: those of two steps, of one, or of half a step. The filter in
-//  shared
-//    memory follows the same order along the reduction, so the sum is the same.
+//  - Lane (g, t) loads kVector neighbouring channels of pixel g: those of two steps, of one, or of half a step. The filter has
+//    the same order along the reduction in shared memory, so the sum is the same.
 //  - Filter rows are in such an order that a thread's sums are 8 neighbouring output channels of a pixel: 16 bytes to store.
 //  - Elements of 8 bits become f16: the filter's in shared memory, a tile's pixels when its turn comes, so each of them once.
 //    Sums of integers stay below 2^24, so they are exact.
 //  - Input channels after C are zeros on both sides. Pixels after the end are the last one, and not stored.
-//  - Where a CTA has all channels of a pixel and pixels lie end to end, the outputs of a tile are one run of bytes. They are
-//  gathered
-//    in shared memory, and the copy engine takes them away: rows of, say, 116 bytes would else leave in pieces of sectors.
+//  - Where a CTA has all channels of a pixel and pixels lie end to end, the outputs of a tile are one run of bytes. Shared memory
+//    gathers them, and the copy engine takes them away: rows of, say, 116 bytes would else leave in pieces of sectors.
 //  - ptxas would sink the loads of the next tile to their use. A __syncwarp() after them keeps them in flight meanwhile.
 #pragma once
 
