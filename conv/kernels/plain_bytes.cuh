@@ -6,6 +6,7 @@
 
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/conversion.cuh"
+#include "conv/kernels/lean_bytes.cuh"
 #include "conv/kernels/plain_activation.cuh"
 
 namespace shiftconv::kernels {
@@ -74,22 +75,16 @@ struct PlainBytes {
   __device__ __forceinline__ void finishLean(const gemm::EpilogueParams& e, float (&v)[kAll],
                                              uint32_t (&words)[(kAll + 3) / 4]) const {
     static_assert(kAll % kCount == 0);
-    const float least = e.activation == gemm::Activation::Relu ? 0.0f : -__builtin_huge_valf();
+    const LeanBytes lean(e);
 #pragma unroll
-    for (int32_t i = 0; i < kAll; ++i) {
-      const float biased = v[i] * e.alpha * scale[i % kCount] + bias[i % kCount];
-      v[i] = (biased < least ? least : biased) * e.outputScale;  // keeps NaN
-    }
+    for (int32_t i = 0; i < kAll; ++i) v[i] = lean.finished(v[i] * e.alpha * scale[i % kCount] + bias[i % kCount]);
     const auto at = [&](int32_t i) { return i < kAll ? v[i < kAll ? i : 0] : 0.0f; };
     if (e.outputType == gemm::NumberType::S8) {
 #pragma unroll
-      for (int32_t i = 0; i < kAll; i += 4)
-        words[i / 4] =
-            ptx::packS8(__float2int_rn(at(i)), __float2int_rn(at(i + 1)), __float2int_rn(at(i + 2)), __float2int_rn(at(i + 3)));
+      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = packLean<true>(at(i), at(i + 1), at(i + 2), at(i + 3));
     } else {
 #pragma unroll
-      for (int32_t i = 0; i < kAll; i += 4)
-        words[i / 4] = ptx::packE4m3(at(i), at(i + 1)) | ptx::packE4m3(at(i + 2), at(i + 3)) << 16;
+      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = packLean<false>(at(i), at(i + 1), at(i + 2), at(i + 3));
     }
   }
 

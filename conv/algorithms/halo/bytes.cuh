@@ -13,6 +13,7 @@
 #include "conv/algorithms/halo/activation.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/staging.cuh"
+#include "conv/kernels/lean_bytes.cuh"
 
 namespace shiftconv::kernels::halo {
 
@@ -87,23 +88,14 @@ __device__ __forceinline__ void stageCodes(const Params& p, uint32_t destination
 template <bool kIntegers>
 struct LeanCodes {
   OwnChannels own;
-  float least, scale;
+  LeanBytes lean;
 
-  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, int32_t firstChannel)
-      : own(e, firstChannel), least(e.activation == gemm::Activation::Relu ? 0.0f : -__builtin_huge_valf()), scale(e.outputScale) {}
+  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, int32_t firstChannel) : own(e, firstChannel), lean(e) {}
 
   template <class Sum, int kRegisters>
   __device__ __forceinline__ uint32_t of(const Sum (&d)[kRegisters], int first) const {
-    float v[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float applied = own.applied(static_cast<float>(d[first + i]), first + i);
-      v[i] = (applied < least ? least : applied) * scale;  // keeps NaN
-    }
-    if constexpr (kIntegers)
-      return ptx::packS8(__float2int_rn(v[0]), __float2int_rn(v[1]), __float2int_rn(v[2]), __float2int_rn(v[3]));
-    else
-      return ptx::packE4m3(v[0], v[1]) | ptx::packE4m3(v[2], v[3]) << 16;
+    const auto number = [&](int i) { return lean.finished(own.applied(static_cast<float>(d[first + i]), first + i)); };
+    return packLean<kIntegers>(number(0), number(1), number(2), number(3));
   }
 };
 

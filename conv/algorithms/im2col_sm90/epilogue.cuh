@@ -16,6 +16,7 @@
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/kernels/lean_bytes.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"
 
@@ -230,7 +231,7 @@ class Epilogue {
   /// As isLeanBytes says, and whole 16 bytes of outputs.
   __device__ __forceinline__ void storeLeanBytes(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
-    const float least = e.activation == gemm::Activation::Relu ? 0.0f : -__builtin_huge_valf();
+    const LeanBytes lean(e);
     const uint32_t at = stagedPairs(warp);
     const int32_t own = static_cast<int32_t>(threadIdx.x % 4 * 2);
 #pragma unroll
@@ -243,15 +244,9 @@ class Epilogue {
                      bias = *reinterpret_cast<const float2*>(control_.bias + channel);
         const float low = static_cast<float>(sums[4 * j + 2 * i]) * e.alpha * scale.x + bias.x,
                     high = static_cast<float>(sums[4 * j + 2 * i + 1]) * e.alpha * scale.y + bias.y;
-        v[2 * i] = (low < least ? least : low) * e.outputScale;  // keeps NaN
-        v[2 * i + 1] = (high < least ? least : high) * e.outputScale;
+        v[2 * i] = lean.finished(low), v[2 * i + 1] = lean.finished(high);
       }
-      storePairs(at, j, v, [](float a, float b, float c, float d) {
-        if constexpr (kHasIntegers)
-          return ptx::packS8(__float2int_rn(a), __float2int_rn(b), __float2int_rn(c), __float2int_rn(d));
-        else
-          return ptx::packE4m3(a, b) | ptx::packE4m3(c, d) << 16;
-      });
+      storePairs(at, j, v, packLean<kHasIntegers>);
     }
     __syncwarp();
     copyPieces<1, 16>(warp);
