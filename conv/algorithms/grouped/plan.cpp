@@ -7,6 +7,7 @@
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/output_tiles.hpp"
+#include "conv/plan/shared_memory.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -18,7 +19,6 @@ using namespace sm90;
 namespace {
 
 constexpr int64_t kSlots = 2;
-constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
 struct Tile {
   int64_t columns, rows, boxColumns, boxRows;
@@ -39,8 +39,7 @@ Tile tileOf(const Problem& p, int64_t columns, int64_t rows) {
 
 /// Columns in as few equal parts as fit, and the rows that cost least.
 bool chooseTile(const Problem& p, const device::Properties& properties, Tile& best) {
-  const int64_t room =
-      (int64_t{properties.sharedBytesPerBlock} + kReservedBytes) / ctasPerMultiprocessor(p.r * p.s) - kReservedBytes;
+  const int64_t room = sharedBytesOfEach(properties, ctasPerMultiprocessor(p.r * p.s));
   const int64_t chunks = ceilDivide(p.c, kChunkChannels);
   const int64_t ctas = std::max<int64_t>(1, ctasPerMultiprocessor(p.r * p.s) * int64_t{properties.multiprocessors} / chunks);
   double least = 0;

@@ -20,6 +20,7 @@
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/problem_names.hpp"
+#include "conv/plan/shared_memory.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/taps.hpp"
 
@@ -79,7 +80,6 @@ constexpr int64_t kLeastSharedSteps = 4;  // of a reduction, for the planner to 
 constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
 constexpr int64_t kMostGroups = 65535;    // CTAs of a grid along y
 constexpr int64_t kLeastDeepSteps = 16;  // of a reduction that is offered all shared memory; shorter ones gained 3 % at most (H200)
-constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
 bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
 int64_t elementBytes(const Problem& p) { return isHalf(p.inputType) ? 2 : 1; }
@@ -161,8 +161,8 @@ double productShare(int32_t channels) {
 
 /// CTAs of a multiprocessor at once.
 double residentCtas(const Tile& tile, const device::Properties& properties, const Im2colPlan& plan) {
-  const int64_t shared = static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes;
-  return static_cast<double>(std::clamp<int64_t>(shared / (plan.launch.dynamicSharedBytes + kReservedBytes), 1, tile.ctas));
+  const int64_t shared = static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedSharedBytes;
+  return static_cast<double>(std::clamp<int64_t>(shared / (plan.launch.dynamicSharedBytes + kReservedSharedBytes), 1, tile.ctas));
 }
 
 /// What is the same for all plans of a problem.
@@ -317,10 +317,7 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
       params.packed != Packed::No ? stagingBytes(tile.groups(), tile.channels) : sumsBytes(tile.groups(), tile.channels);
   const int64_t waiting = params.residualWaits ? stagingBytes(tile.groups(), tile.channels) : 0;  // while the stages are in use
   const int64_t received = receivedBytes(split, tile.channels);                                   // likewise
-  const auto shareOf = [&](int64_t ctas) {
-    return (static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes) / ctas - kReservedBytes;
-  };
-  const auto stagesOf = [&](int64_t ctas) { return (shareOf(ctas) - overhead - waiting - received) / stage; };
+  const auto stagesOf = [&](int64_t ctas) { return (sharedBytesOfEach(properties, ctas) - overhead - waiting - received) / stage; };
   const int64_t depth = std::min<int64_t>(steps, tile.pixels == kGroupPixels ? 4 : 3);
   int64_t most = tile.ctas;  // of a multiprocessor with stages enough
   while (most > 1 && stagesOf(most) < depth) --most;
@@ -346,7 +343,8 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   plan.launch.block = {static_cast<uint32_t>(threads(tile.groups())), 1, 1};
   // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
   // lie where there is room, not where there is least to do (see the kernel's notes).
-  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(isOneWave && ctas > 1 ? std::max(shared, shareOf(ctas)) : shared);
+  plan.launch.dynamicSharedBytes =
+      static_cast<uint32_t>(isOneWave && ctas > 1 ? std::max(shared, sharedBytesOfEach(properties, ctas)) : shared);
   model(task, tile, plan);
   plan.dependsByDefault = plan.modelledClocks < kShortClocks;
   params.filterAhead = choices.dependent == Dependence::Filter;

@@ -17,6 +17,7 @@
 #include "conv/plan/options.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/shared_memory.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -27,7 +28,6 @@ using namespace rates::pointwise;
 
 namespace {
 
-constexpr int64_t kReservedBytes = 1024;  ///< of shared memory, by the system, for each CTA
 constexpr int32_t kMostParts = 8;
 constexpr int64_t kMostPixels = int64_t{1} << 30;
 
@@ -87,7 +87,7 @@ int32_t residentCtas(const Problem& p, const Instance& instance) {
 }
 /// What each of the CTAs of a multiprocessor may have.
 int64_t sharedLimit(const Problem& p, const device::Properties& properties, const Instance& instance) {
-  return (int64_t{properties.sharedBytesPerBlock} + kReservedBytes) / residentCtas(p, instance) - kReservedBytes;
+  return sharedBytesOfEach(properties, residentCtas(p, instance));
 }
 
 layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }

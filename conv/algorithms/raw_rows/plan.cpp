@@ -16,6 +16,7 @@
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/shared_memory.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
@@ -27,9 +28,8 @@ namespace {
 
 constexpr int64_t kElementBytes = 2, kChunkElements = kChunkBytes / kElementBytes;
 constexpr std::array<int64_t, 2> kChannels{64, 32};
-constexpr int64_t kReservedBytes = 1024;  ///< of shared memory, by the system, for each CTA
-constexpr size_t kTilesOffered = 3;       ///< of each number of channels
-constexpr int64_t kMostColumns = 512;     ///< of a tile, unless more are asked for
+constexpr size_t kTilesOffered = 3;    ///< of each number of channels
+constexpr int64_t kMostColumns = 512;  ///< of a tile, unless more are asked for
 
 /// What the order of the reduction follows from.
 struct Reduction {
@@ -61,7 +61,7 @@ int64_t sharedBytes(const Problem& p, const Reduction& r, int64_t rows, int64_t 
 }
 /// What each of the CTAs of a multiprocessor may have; offsets of the table must reach it.
 int64_t sharedLimit(const device::Properties& properties) {
-  const int64_t share = (int64_t{properties.sharedBytesPerBlock} + kReservedBytes) / kCtasPerMultiprocessor - kReservedBytes;
+  const int64_t share = sharedBytesOfEach(properties, kCtasPerMultiprocessor);
   return std::min<int64_t>(share, int64_t{1} << kOffsetBits);
 }
 
