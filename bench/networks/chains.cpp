@@ -37,7 +37,7 @@ struct Options : bench::ComparisonOptions {
   Options() : ComparisonOptions{{1, 8, 32}, 9} {}
 
   std::string folder, candidate;
-  bool constantFilter = false, independent = false, ownCode = false;
+  bool constantFilter = false, independent = false, ownCode = false, prefixes = false;
 };
 
 /// Operands of one distribution make outputs of nearly the same, so that no chain leaves f16.
@@ -86,6 +86,9 @@ class ChainRun {
     for (const Enqueue& one : ours_) readings.emplace_back(stream_, one);
     if (!cudnn_.empty()) readings.emplace_back(stream_, inTurn(cudnn_));
     for (const Enqueue& one : cudnn_) readings.emplace_back(stream_, one);
+    const size_t firstPrefix = readings.size();
+    for (size_t i = 1; options_.prefixes && i <= layers_.size(); ++i)
+      for (const std::vector<Enqueue>* side : {&ours_, &cudnn_}) readings.emplace_back(stream_, firstOf(*side, i));
     for (int round = 0; round < options_.rounds; ++round)
       for (size_t i = 0; i < readings.size(); ++i) readings[(i + static_cast<size_t>(round)) % readings.size()].take();
 
@@ -104,6 +107,13 @@ class ChainRun {
       row["cudnn_layers_us"] = sum(2 + layers_.size());
     } else {
       row["cudnn_refusal"] = refusal_;
+    }
+    for (size_t i = 0; options_.prefixes && i < layers_.size(); ++i) {
+      row["ours_each_us"].push_back(readings[1 + i].median());
+      row["ours_prefixes_us"].push_back(readings[firstPrefix + 2 * i].median());
+      if (cudnn_.empty()) continue;
+      row["cudnn_each_us"].push_back(readings[2 + layers_.size() + i].median());
+      row["cudnn_prefixes_us"].push_back(readings[firstPrefix + 2 * i + 1].median());
     }
     return row;
   }
@@ -133,6 +143,12 @@ class ChainRun {
   static Enqueue inTurn(const std::vector<Enqueue>& layers) {
     return [&layers](CUstream stream) {
       for (const Enqueue& one : layers) one(stream);
+    };
+  }
+
+  static Enqueue firstOf(const std::vector<Enqueue>& layers, size_t count) {
+    return [&layers, count](CUstream stream) {
+      for (size_t i = 0; i < std::min(count, layers.size()); ++i) layers[i](stream);
     };
   }
 
@@ -224,6 +240,7 @@ int main(int argc, char** argv) {
               "filters are read while the layer before still runs, where the engine can");
   parser.flag("--independent", options.independent,
               "each layer reads a tensor of its own: what the change from kernel to kernel costs without waiting for data");
+  parser.flag("--prefixes", options.prefixes, "each layer's time alone, and the times of the first one, two, three... layers");
   parser.flag("--own-code", options.ownCode, "each layer has a copy of its machine code: what fetching instructions costs");
   return bench::runComparison(argc, argv, parser, options, [&] { return run(options); });
 }
