@@ -70,8 +70,8 @@ __device__ void storeStaged(const Cta& cta, uint32_t number, uint32_t slot) {
   ptx::bulkWaitGroupRead<0>();
 }
 
-template <class Cta>
-__device__ void loadBoxes(const Cta& cta) {
+template <class Cta, bool kOnePatch>
+__device__ __forceinline__ void loadBoxesOf(const Cta& cta) {
   using S = typename Cta::S;
   const Params& p = cta.params;
   Control& control = *cta.control;
@@ -81,8 +81,8 @@ __device__ void loadBoxes(const Cta& cta) {
   uint32_t number = 0;
   for (const int32_t tile : cta.tiles()) {
     for (int32_t chunk = cta.firstChunk; chunk < cta.endChunk; ++chunk) {
-      for (int32_t i = 0; i < p.patches; ++i) {
-        const Patch& patch = p.patch[i];
+      for (int32_t i = 0; i < (kOnePatch ? 1 : p.patches); ++i) {
+        const Patch& patch = p.patch[kOnePatch ? 0 : i];
 #pragma unroll 1
         for (uint32_t member = 0; member < Cta::kMembers; ++member) {
           const TileOrigin origin = cta.originOf(tile, member);
@@ -121,6 +121,19 @@ __device__ void loadBoxes(const Cta& cta) {
   }
 }
 
+/// Where strides are 1 there is one patch, and nothing of it has to be looked up for each box. Some kernels lack the registers for
+/// a loop of their own (ptxas spills): those that store over boxes, of five channel blocks, and with a residual and a box for each
+/// warpgroup.
+template <class Cta>
+__device__ void loadBoxes(const Cta& cta) {
+  using S = typename Cta::S;
+  constexpr bool kHasRegisters = !S::kOverBox && S::kStageBlocks < 5 && !(Cta::kResidual && S::kSeparate && !S::kPixelsAreA);
+  if (kHasRegisters && cta.params.patches == 1)
+    loadBoxesOf<Cta, true>(cta);
+  else
+    loadBoxesOf<Cta, false>(cta);
+}
+
 // ---- Weights: global -> shared, once when resident ---------------------------------------------------------------------------
 template <class Cta>
 __device__ void loadWeights(const Cta& cta) {
@@ -137,6 +150,7 @@ __device__ void loadWeights(const Cta& cta) {
         if (waits) ptx::awaitPrerequisites();
         waits = false;
         ptx::mbarrierArriveExpectBytes(control.weights.full(stage), Cta::S::kStageBytes);
+#pragma unroll 1
         for (uint32_t box = 0; box < p.weightBoxes; ++box) {
           ptx::loadTile3d(cta.weightAddress(stage.index) + box * p.weightBoxBytes, &cta.filterMap, channel, p.tap[t].filterIndex,
                           firstChannel + static_cast<int32_t>(box * (p.weightBoxBytes / kRowBytes)),

@@ -346,7 +346,7 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   plan.launch.dynamicSharedBytes =
       static_cast<uint32_t>(isOneWave && ctas > 1 ? std::max(shared, sharedBytesOfEach(properties, ctas)) : shared);
   model(task, tile, plan);
-  plan.dependsByDefault = plan.modelledClocks < kShortClocks;
+  plan.dependsByDefault = task.isMatrix() || plan.modelledClocks < kShortClocks;
   params.filterAhead = choices.dependent == Dependence::Filter;
   plan.launch.programmaticDependent =
       !choices.dependent || params.filterAhead ? plan.dependsByDefault : choices.dependent == Dependence::Launch;

@@ -271,27 +271,29 @@ class Cta {
   /// warpgroup and 112 channels takes 224 clocks: 75 instructions a step were too many for it (observed on an H200: a 1x1 layer of
   /// 2048 to 448 channels took 1.2 times as long).
   __device__ void load() const {
+    gemm::RingPosition stage;
     if (!p_.window.isUsed)
-      loadAll<Found::InRows>();
+      loadAll<Found::InRows>(stage);
     else if (p_.window.hasDepth)
-      loadAll<Found::InVolume>();
+      loadAll<Found::InVolume>(stage);
     else
-      loadAll<Found::InPlane>();
+      loadAll<Found::InPlane>(stage);
+    if constexpr (kShares) control_->operands.awaitReleases(stage, p_.stages);  // site: reads_awaited
   }
   /// The first chunk after `chunk` that is in another tensor than it, or `end`.
   __device__ __forceinline__ int32_t endOfTensor(int32_t chunk, int32_t end) const {
     const int32_t first = p_.window.split.chunks;
     return chunk < first ? min(first, end) : end;
   }
+  /// `stage` is where to begin, and then the one after the last.
   template <Found kFound>
-  __device__ __forceinline__ void loadAll() const {
+  __device__ __forceinline__ void loadAll(gemm::RingPosition& stage) const {
     const OperandPart part = pixelPart(), ofFilter = filterPart();
     const Position at = firstOf(part);
     const gemm::WindowParams& w = p_.window;
     const int32_t x0 = w.x.first + at.x * w.x.stride, y0 = w.y.first + at.y * w.y.stride, z0 = w.z.first + at.z * w.z.stride;
     const int32_t image = at.image + convolutionGroup() * p_.groupImages;
     const auto* const second = reinterpret_cast<const CUtensorMap*>(&p_.secondMap);
-    gemm::RingPosition stage;
     int32_t ahead = p_.filterAhead ? p_.stages : 0;  // stages that expect their bytes and get their filter already
     bool waits = true;
     forEachTap([&](int32_t tap, int32_t x, int32_t y, int32_t z) {
@@ -331,7 +333,6 @@ class Cta {
         }
       }
     });
-    if constexpr (kShares) control_->operands.awaitReleases(stage, p_.stages);  // site: reads_awaited
   }
 
   // ---- Products: a warpgroup -------------------------------------------------------------------------------------------------
