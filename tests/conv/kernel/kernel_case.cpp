@@ -37,9 +37,9 @@ float decodeOutput(DataType type, const std::byte* element) {
 
 KernelCase::KernelCase(const Problem& problem, uint64_t seed) : problem_(problem) {
   std::mt19937_64 random(seed);
-  inputs_.activations.resize(static_cast<size_t>(problem.n * problem.h * problem.w * problem.inputPitch()));
+  inputs_.activations.resize(static_cast<size_t>(problem.n * problem.d * problem.h * problem.w * problem.inputPitch()));
   for (uint16_t& x : inputs_.activations) x = randomElement(problem.inputType, random, 16);
-  inputs_.filter.resize(static_cast<size_t>(problem.k * problem.r * problem.s * problem.groupChannels()));
+  inputs_.filter.resize(static_cast<size_t>(problem.k * problem.t * problem.r * problem.s * problem.groupChannels()));
   for (uint16_t& w : inputs_.filter) w = randomElement(problem.inputType, random, 0);
   if (problem.hasBias) {
     inputs_.bias.resize(static_cast<size_t>(problem.k));
@@ -58,7 +58,7 @@ KernelCase::KernelCase(const Problem& problem, uint64_t seed) : problem_(problem
 std::string KernelCase::judge(const KernelRun& run, emulator::Numerics numerics) const {
   const reference::Expectation& expected = numerics == emulator::Numerics::Hardware ? hardware_ : fast_;
   const size_t elementBytes = bytesOf(problem_.outputType);
-  const int64_t pixels = problem_.n * problem_.p() * problem_.q(), pitch = problem_.outputPitch();
+  const int64_t pixels = problem_.outputPixels(), pitch = problem_.outputPitch();
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
     for (int64_t channel = 0; channel < pitch; ++channel) {
       const std::byte* element = run.output.data() + static_cast<size_t>(pixel * pitch + channel) * elementBytes;
