@@ -259,7 +259,8 @@ class Cta {
     const uint32_t filter = stageAddress(stage) + kPixelBytes + static_cast<uint32_t>(part.first * kRowBytes);
     const int32_t first = firstChannel_ + part.first;
     if (kShares && part.isShared)
-      ptx::loadTile3dMulticast(filter, &filterMap_, channel, tap, first, control_->operands.full(stage), part.ctas);
+      ptx::loadTile3dMulticast(filter, &filterMap_, channel, tap, first, control_->operands.full(stage),
+                               part.ctas);  // site: filter_for_both
     else
       ptx::loadTile3d(filter, &filterMap_, channel, tap, first, control_->operands.full(stage));
   }
