@@ -268,9 +268,9 @@ class Cta {
   /// the pixels of a plane or a volume.
   enum class Found : uint8_t { InRows, InPlane, InVolume };
 
-  /// A loop for each kind of map, which looks up nothing that its steps have in common. One thread loads, and a warpgroup multiplies
-  /// a step of 112 channels in 224 clocks: with 75 instructions a step the loads took longer (observed on an H200: a 1x1 layer of
-  /// 2048 to 448 channels took 1.1 times as long as with 37).
+  /// A loop for each kind of map, which looks up nothing that its steps have in common. One thread loads, and a warpgroup
+  /// multiplies a step of 112 channels in 224 clocks: with 75 instructions a step the loads took longer (observed on an H200: a 1x1
+  /// layer of 2048 to 448 channels took 1.1 times as long as with 37).
   __device__ void load() const {
     gemm::RingPosition stage;
     if (!p_.window.isUsed)
