@@ -81,6 +81,21 @@ TEST(HopperPlans, AnInputThatIsReadOnceLeavesL2First) {
   }
 }
 
+/// 288 tiles of 2 x 128 pixels take 3 rounds on 132 multiprocessors: on 96 CTAs, or dense ones on all. (Where pixels are operand A
+/// two warpgroups take the 576 boxes of 128 pixels in turns, 5 rounds on 116 CTAs.)
+TEST(HopperPlans, DenseTilesTakeEveryMultiprocessor) {
+  for (const auto& [text, options, ctas] :
+       {std::tuple{"32x48x48x256 f16 * 64x1x1x256 -> f16", "shape=k64x2_n128,cut=dense,split=1", 132u},
+        {"32x48x48x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "shape=k64x2_n128,cut=columns,split=1", 96u},
+        {"32x48x48x256 f16 * 64x1x1x256 -> f16", "shape=m128x2_k64,cut=dense,split=1", 116u},
+        {"1x8x80x64 f16 * 64x1x1x64 -> f16", "shape=k64x2_n128,cut=dense,split=1", 3u}}) {  // as many as there are tiles
+    const auto plan = planOnH200(text, {"halo", options});
+    ASSERT_NE(plan, nullptr) << text;
+    const std::string said = describe(*plan);
+    EXPECT_NE(said.find("grid " + std::to_string(ctas) + "x1,"), std::string::npos) << text << ": " << said;
+  }
+}
+
 /// Halves are of an even number of rows of one image, and then what the output's map stores at a time.
 TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
   for (const auto& [text, halves] : {std::pair{"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", true},
