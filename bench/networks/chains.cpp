@@ -86,9 +86,10 @@ class ChainRun {
     for (const Enqueue& one : ours_) readings.emplace_back(stream_, one);
     if (!cudnn_.empty()) readings.emplace_back(stream_, inTurn(cudnn_));
     for (const Enqueue& one : cudnn_) readings.emplace_back(stream_, one);
-    const size_t firstPrefix = readings.size();
-    for (size_t i = 1; options_.prefixes && i <= layers_.size(); ++i)
-      for (const std::vector<Enqueue>* side : {&ours_, &cudnn_}) readings.emplace_back(stream_, firstOf(*side, i));
+    const size_t ourPrefixes = readings.size(), prefixes = options_.prefixes ? layers_.size() : 0;
+    for (size_t i = 1; i <= prefixes; ++i) readings.emplace_back(stream_, firstOf(ours_, i));
+    const size_t cudnnPrefixes = readings.size();
+    for (size_t i = 1; !cudnn_.empty() && i <= prefixes; ++i) readings.emplace_back(stream_, firstOf(cudnn_, i));
     for (int round = 0; round < options_.rounds; ++round)
       for (size_t i = 0; i < readings.size(); ++i) readings[(i + static_cast<size_t>(round)) % readings.size()].take();
 
@@ -108,12 +109,12 @@ class ChainRun {
     } else {
       row["cudnn_refusal"] = refusal_;
     }
-    for (size_t i = 0; options_.prefixes && i < layers_.size(); ++i) {
+    for (size_t i = 0; i < prefixes; ++i) {
       row["ours_each_us"].push_back(readings[1 + i].median());
-      row["ours_prefixes_us"].push_back(readings[firstPrefix + 2 * i].median());
+      row["ours_prefixes_us"].push_back(readings[ourPrefixes + i].median());
       if (cudnn_.empty()) continue;
       row["cudnn_each_us"].push_back(readings[2 + layers_.size() + i].median());
-      row["cudnn_prefixes_us"].push_back(readings[firstPrefix + 2 * i + 1].median());
+      row["cudnn_prefixes_us"].push_back(readings[cudnnPrefixes + i].median());
     }
     return row;
   }
