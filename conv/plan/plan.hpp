@@ -36,18 +36,13 @@ class Parameter {
   /// A tensor map as a parameter of its own. The description's globalAddress is ignored.
   static Parameter map(const MapDescription& description, TensorPlace place);
 
-  /// A value that is passed as it is, such as a structure. Bytes between its members are 0 (where the compiler can say where they
-  /// are, GCC 11 for one), so that plans of one problem are the same bytes.
+  /// A value that is passed as it is, such as a structure.
   template <class Value>
   static Parameter value(const Value& value) {
     static_assert(std::is_trivially_copyable_v<Value>);
-    Value clear = value;
-#if __has_builtin(__builtin_clear_padding)
-    __builtin_clear_padding(&clear);
-#endif
     Parameter parameter;
     parameter.bytes_.resize(sizeof(Value));
-    std::memcpy(parameter.bytes_.data(), &clear, sizeof(Value));
+    std::memcpy(parameter.bytes_.data(), &value, sizeof(Value));
     return parameter;
   }
 

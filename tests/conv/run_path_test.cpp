@@ -6,9 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <new>
 #include <string>
@@ -357,36 +355,6 @@ TensorAddresses apart() {
   tensors[TensorName::Output] = 0x3000;
   tensors[TensorName::Workspace] = 0x4000;
   return tensors;
-}
-
-struct Padded {
-  uint8_t flag;
-  uint32_t number;
-  struct {
-    uint16_t wide;
-    uint8_t narrow;
-  } nested[2];
-};
-static_assert(sizeof(Padded) > 1 + 4 + 2 * (2 + 1));
-
-/// Bytes between the members of a structure are 0, whatever was in its memory before: plans of one problem are the same bytes.
-TEST(RunPath, ParametersHaveNothingBetweenTheirMembers) {
-#if !__has_builtin(__builtin_clear_padding)
-  GTEST_SKIP() << "the compiler does not say where padding is";
-#endif
-  std::vector<std::byte> expected(sizeof(Padded));
-  const auto put = [&](size_t offset, auto number) { std::memcpy(&expected[offset], &number, sizeof number); };
-  constexpr size_t kNested = offsetof(Padded, nested), kEach = sizeof(Padded::nested[0]);
-  put(offsetof(Padded, flag), uint8_t{1});
-  put(offsetof(Padded, number), uint32_t{0x12345678});
-  for (size_t i = 0; i < 2; ++i) put(kNested + i * kEach, static_cast<uint16_t>(7 + i)), put(kNested + i * kEach + 2, uint8_t{9});
-  for (const int before : {0, 0xa5, 0xff}) {
-    Padded padded;
-    std::memset(static_cast<void*>(&padded), before, sizeof padded);
-    padded.flag = 1, padded.number = 0x12345678;
-    for (size_t i = 0; i < 2; ++i) padded.nested[i].wide = static_cast<uint16_t>(7 + i), padded.nested[i].narrow = 9;
-    EXPECT_EQ(Parameter::value(padded).bytes(), expected) << before;
-  }
 }
 
 /// Three maps and a pointer in one parameter, as a kernel with an array of maps takes them.
