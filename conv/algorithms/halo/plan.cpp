@@ -140,7 +140,7 @@ bool suits(const ShapeEntry& shape, const Geometry& g) {
 /// room. Measured on an H200, as a part of the time with nothing dropped:
 ///  - everything that fits four fifths of L2: up to 1.2, as the next run reads it again;
 ///  - outputs that fit nearly half of it, or everything that fits a tenth more than all of it: 0.94 to 1.0;
-///  - more: 0.98 to 1.18 (32x512x512x256 -> 128), 1x1 filters most;
+///  - more: 0.92 to 1.18 (32x512x512x256 -> 128), 1x1 filters most;
 ///  - boxes that share lines of 128 bytes: up to 1.27.
 bool inputShouldLeaveFirst(const Geometry& g, double bytes, const device::Properties& properties, const Params& params,
                            const Boxes& boxes) {
