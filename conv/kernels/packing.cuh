@@ -56,6 +56,14 @@ __device__ __forceinline__ uint32_t atLeast<__nv_bfloat16>(uint32_t pair, uint32
   return ptx::maximumBf16x2(pair, least);
 }
 
+/// To a pair of sums.
+template <class Element>
+__device__ __forceinline__ void addResidual(float& low, float& high, float beta, uint32_t residual) {
+  const float2 pair = unpackPair<Element>(residual);
+  low = fmaf(beta, pair.x, low);
+  high = fmaf(beta, pair.y, high);
+}
+
 /// Keeps NaN, as frameworks do.
 __device__ __forceinline__ float rectified(float v) { return v < 0.0f ? 0.0f : v; }
 

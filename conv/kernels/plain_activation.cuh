@@ -28,7 +28,7 @@ __device__ __forceinline__ void activatePlain(const gemm::EpilogueParams& p, flo
       });
       break;
     case gemm::Activation::Silu:
-      forAll([](float x) { return x * gemm::sigmoidOf(x); });
+      gemm::silu<2>(v);
       break;
     case gemm::Activation::HardSwish:
       forAll([](float x) { return gemm::hardSwishOf(x); });

@@ -13,7 +13,6 @@
 #include "common/gemm/ring.cuh"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "conv/kernels/packing.cuh"
 
 namespace shiftconv::kernels {
 
@@ -47,14 +46,6 @@ __device__ __forceinline__ void storeAndLoadResiduals(const Stagings& stagings, 
     }
     buffer.advance(buffers);
   }
-}
-
-/// Of a pair of sums, with their bias.
-template <class Element>
-__device__ __forceinline__ void addResidual(float& low, float& high, float beta, uint32_t residual) {
-  const float2 pair = unpackPair<Element>(residual);
-  low = fmaf(beta, pair.x, low);
-  high = fmaf(beta, pair.y, high);
 }
 
 }  // namespace shiftconv::kernels

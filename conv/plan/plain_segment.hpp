@@ -1,6 +1,7 @@
 // Which problems the short epilogues of conv/kernels/plain_segment.cuh and plain_bytes.cuh can finish.
 #pragma once
 
+#include "conv/kernels/lean.hpp"
 #include "conv/kernels/plain_activation.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -14,15 +15,6 @@ inline bool isPlainSegment(const Problem& p) {
          (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
 }
 
-/// Nothing but a bias and ReLU, or less, after the sums. Kernels have code of their own for it that lies in one piece. With
-/// jumps over cases that are not taken, layers of which each has a kernel of its own took 0.4 to 1.4 us longer (measured on an H200
-/// by `chains --own-code`).
-inline bool onlyRectifies(const Problem& p) {
-  return p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax && !p.hasResidual() && p.rounding == Rounding::Once &&
-         p.outputZeroPoint == 0 && p.outputScale.blockSize == 0 &&
-         (p.activation == Activation::None || p.activation == Activation::Relu);
-}
-
 /// 8-bit operands without zero points and outputs of 8 bits, e4m3 of floats and any of integers, after scales, an f32 bias and an
 /// activation of isPlainActivation.
 inline bool isPlainBytes(const Problem& p) {
@@ -34,10 +26,27 @@ inline bool isPlainBytes(const Problem& p) {
          kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) && (!p.hasBias || p.biasType == DataType::F32);
 }
 
-/// Of those, what has code in one piece, as onlyRectifies: e4m3 or s8 after scales, a bias and ReLU.
+/// Of those, what has code in one piece, as Lean: e4m3 or s8 after scales, a bias and ReLU.
 inline bool isLeanBytes(const Problem& p) {
   return isPlainBytes(p) && (p.outputType == DataType::E4M3 || p.outputType == DataType::S8) && p.outputZeroPoint == 0 &&
          (p.activation == Activation::None || p.activation == Activation::Relu);
+}
+
+/// Of an output of the operands' 16-bit type, whatever type the bias has.
+inline kernels::Lean leanHalves(const Problem& p) {
+  using kernels::Lean;
+  const bool hasMore = p.alpha != 1 || p.outScale != 1 || p.hasChannelScale || p.hasAmax || p.rounding != Rounding::Once ||
+                       p.outputZeroPoint != 0 || p.outputScale.blockSize != 0;
+  if (hasMore) return Lean::No;
+  if (p.activation == Activation::None || p.activation == Activation::Relu)
+    return p.hasResidual() ? Lean::Residual : Lean::Rectified;
+  return p.activation == Activation::Silu && !p.hasResidual() ? Lean::Silu : Lean::No;
+}
+
+/// Of kernels that load a bias as it is.
+inline kernels::Lean leanOf(const Problem& p) {
+  if (isLeanBytes(p)) return kernels::Lean::Rectified;
+  return isPlainSegment(p) ? leanHalves(p) : kernels::Lean::No;
 }
 
 }  // namespace shiftconv::plan

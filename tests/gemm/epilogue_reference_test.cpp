@@ -139,7 +139,7 @@ TEST(EpilogueReference, ErrorsOfActivationsAreThoseOfTheDerivation) {
     const std::pair<Activation, double> units[] = {
         {Activation::GeluErf, w * (tail * (1.25 * w * w + 21) + (v > 0 ? 1 : 0)) + w * below},
         {Activation::GeluTanh, w * sigmoidError(std::fabs(argument), ofTanh, 4) + w * ofTanh},
-        {Activation::Silu, w * sigmoidError(w, s, 0) + w * s},
+        {Activation::Silu, w * s * ((1 - s) * (1.5 * w + 4) + 9)},
         {Activation::HardSwish, 4 * w * std::clamp(v + 3, 0.0, 6.0) / 6},
         {Activation::Sigmoid, sigmoidError(w, s, 0)},
         {Activation::Tanh, 21 * std::fabs(std::tanh(v))}};

@@ -6,7 +6,11 @@
 // sigmoid   1 / (1 + e), e = ex2(-v * log2e). The product and the constant are off by 1.5u relative, so e by (1.5|v| + 4)u;
 //           d/de gives sigmoid * (1 - sigmoid) * that, the sum and rcp 1u + 2u of the result more:
 //           sigmoid * ((1 - sigmoid) * (1.5|v| + 4) + 3)u + 2^-126. When e overflows, the result is 0, right within 2^-127.
-// SiLU      v * sigmoid, one rounding more.
+// SiLU      v * sigmoid(v), four at a time with one reciprocal: rcp takes as long as ex2, eight times as long as a product. With
+//           e = ex2(-|v| log2e) <= 1, sigmoid is 1 / (1 + e) where v >= 0 and e / (1 + e) below. Sums a = 1 + e are in [1, 2], so
+//           their product cannot overflow. r = rcp((ab)(cd)); 1/a = (r * cd) * b. The roundings of cd cancel; those of ab, of the
+//           product, of rcp and of the last two products leave 6u. a itself is off by 1u, the last two products by 1u each:
+//           |v| * (sigmoid * ((1 - sigmoid) * (1.5|v| + 4) + 9)u + 2^-126).
 // GELU tanh v * sigmoid(2g), g = sqrt(2/pi) * (v + 0.044715 v^3): the same function without the cancellation of 1 + tanh. In f32
 //           2g = v * (c1 + c3 * v^2) with c1, c3 > 0, so that nothing cancels: 2 roundings, two constants and v^2: 4u relative.
 //           sigmoid then has an error of (1 - sigmoid) * |2g| * 4u more.
@@ -38,6 +42,45 @@ namespace shiftconv::gemm {
 inline constexpr float kLog2e = 1.44269504f;
 
 __device__ __forceinline__ float sigmoidOf(float v) { return ptx::reciprocalApproximate(1.0f + ptx::exp2Approximate(v * -kLog2e)); }
+
+/// 1 / a of each, with one reciprocal.
+__device__ __forceinline__ void invert(float (&a)[1]) { a[0] = ptx::reciprocalApproximate(a[0]); }
+__device__ __forceinline__ void invert(float (&a)[2]) {
+  const float inverse = ptx::reciprocalApproximate(a[0] * a[1]), first = a[0];
+  a[0] = inverse * a[1], a[1] = inverse * first;
+}
+__device__ __forceinline__ void invert(float (&a)[4]) {
+  float products[2] = {a[0] * a[1], a[2] * a[3]};
+  invert(products);
+#pragma unroll
+  for (int32_t i = 0; i < 4; i += 2) {
+    const float first = a[i];
+    a[i] = products[i / 2] * a[i + 1], a[i + 1] = products[i / 2] * first;
+  }
+}
+
+/// v * sigmoid(v) of each, kMost with one reciprocal: 4, or 2 where registers are scarce. NaN stays where it is: fminf gives the other
+/// number, so that no reciprocal is NaN.
+template <int32_t kMost = 4, int32_t kCount>
+__device__ __forceinline__ void silu(float (&v)[kCount]) {
+  constexpr int32_t kTogether = kMost == 4 && kCount % 4 == 0 ? 4 : kCount % 2 == 0 ? 2 : 1;
+  constexpr float kFlushed = 127.0f;  // ex2(-127) is 0
+#pragma unroll
+  for (int32_t first = 0; first < kCount; first += kTogether) {
+    float e[kTogether], inverse[kTogether];
+#pragma unroll
+    for (int32_t i = 0; i < kTogether; ++i) {
+      e[i] = ptx::exp2Approximate(-fminf(fabsf(v[first + i] * kLog2e), kFlushed));
+      inverse[i] = 1.0f + e[i];
+    }
+    invert(inverse);
+#pragma unroll
+    for (int32_t i = 0; i < kTogether; ++i) {
+      float& one = v[first + i];
+      one *= (one < 0.0f ? e[i] : 1.0f) * inverse[i];
+    }
+  }
+}
 
 __device__ __forceinline__ float tanhOf(float v) {
   constexpr float kPolynomialBelow = 0.3f;
@@ -73,14 +116,15 @@ __device__ __forceinline__ float hardSwishOf(float v) {
 }
 
 /// Those that take few instructions an element, for code that has its elements in registers and repeats itself for each of them;
-/// others change nothing. The same choice for all threads of a warp.
-template <int32_t kColumns>
+/// others change nothing. kMostSilu: see silu. The same choice for all threads of a warp.
+template <int32_t kMostSilu = 4, int32_t kColumns>
 __device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v)[kColumns]) {
   const auto forAll = [&](auto&& function) {
 #pragma unroll
     for (int32_t i = 0; i < kColumns; ++i) v[i] = function(v[i]);
   };
   const float a = p.activationA, b = p.activationB;
+  if (p.activation == Activation::Silu) return silu<kMostSilu>(v);  // the most frequent one: without the jump by a table
   switch (p.activation) {
     case Activation::Relu:
       forAll([](float x) { return x < 0.0f ? 0.0f : x; });
@@ -90,9 +134,6 @@ __device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v
       break;
     case Activation::Clamp:
       forAll([a, b](float x) { return x < a ? a : x > b ? b : x; });
-      break;
-    case Activation::Silu:
-      forAll([](float x) { return x * sigmoidOf(x); });
       break;
     case Activation::HardSwish:
       forAll([](float x) { return hardSwishOf(x); });
@@ -123,7 +164,7 @@ __device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kCo
       forAll([](float x) { return tanhOf(x); });
       break;
     default:
-      activateShort(p, v);
+      activateShort<2>(p, v);
   }
 }
 

@@ -36,7 +36,7 @@ __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
   weights.fetch(p, place, shared);
 
   float sum[kColumns * kChannels] = {};
-  // One choice for all rows: code that runs once shall lie in one piece (see onlyRectifies).
+  // One choice for all rows: code that runs once shall lie in one piece (see Lean).
   withUnmixedDecoder<Operands>(p, [&](const auto& decoder) {
 #pragma unroll
     for (int32_t r = 0; r < kFilter; ++r) {

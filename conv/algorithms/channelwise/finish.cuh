@@ -7,6 +7,7 @@
 #include "common/gemm/epilogue/store.cuh"
 #include "conv/algorithms/channelwise/kinds.hpp"
 #include "conv/algorithms/channelwise/thread.cuh"
+#include "conv/kernels/lean.cuh"
 #include "conv/kernels/plain_activation.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 
@@ -41,21 +42,18 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
     const gemm::EpilogueParams& e = p_.epilogue;
 #pragma unroll
     for (int32_t i = 0; i < kColumns * kChannels; ++i) v[i] += bias_[i % kChannels];
-    if (p_.lean) {
-      withElement(p_, [&](auto tag) { pack<typename decltype(tag)::Element>(v, e.activation == gemm::Activation::Relu); });
-      return storePacked(outputRow, exists);
-    }
-    if (e.residual != nullptr) {
-      withElement(p_, [&](auto tag) {
-#pragma unroll
-        for (int32_t q = 0; q < kColumns; ++q) {
-          float added[kChannels];
-          residual_[q].template unpack<typename decltype(tag)::Element>(added);
-#pragma unroll
-          for (int32_t i = 0; i < kChannels; ++i) v[q * kChannels + i] = fmaf(e.beta, added[i], v[q * kChannels + i]);
-        }
+    const bool isLean = withLean(p_.lean, [&](auto tag) {
+      constexpr Lean kLean = decltype(tag)::kLean;
+      if constexpr (kLean == Lean::Silu) gemm::silu(v);
+      withElement(p_, [&](auto elementTag) {
+        using Element = typename decltype(elementTag)::Element;
+        if constexpr (kLean == Lean::Residual) addResiduals<Element>(v);
+        pack<Element>(v, kLean != Lean::Silu && e.activation == gemm::Activation::Relu);
       });
-    }
+      storePacked(outputRow, exists);
+    });
+    if (isLean) return;
+    if (e.residual != nullptr) withElement(p_, [&](auto tag) { addResiduals<typename decltype(tag)::Element>(v); });
     activatePlain(e, v);
     withElement(p_, [&](auto tag) { pack<typename decltype(tag)::Element>(v, false); });
     storePacked(outputRow, exists);
@@ -64,6 +62,16 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
   __device__ void end() const {}
 
  private:
+  template <class Element>
+  __device__ __forceinline__ void addResiduals(float (&v)[kColumns * kChannels]) const {
+#pragma unroll
+    for (int32_t q = 0; q < kColumns; ++q) {
+      float added[kChannels];
+      residual_[q].template unpack<Element>(added);
+#pragma unroll
+      for (int32_t i = 0; i < kChannels; ++i) v[q * kChannels + i] = fmaf(p_.epilogue.beta, added[i], v[q * kChannels + i]);
+    }
+  }
   template <class Element>
   __device__ __forceinline__ void pack(const float (&v)[kColumns * kChannels], bool rectifies) {
     const uint32_t least = leastPair<Element>(rectifies);
@@ -101,7 +109,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1> {
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     uint32_t words[(kColumns * kChannels + 3) / 4];
-    if (p_.lean)
+    if (p_.lean != Lean::No)
       own_.finishLean(e, v, words);
     else
       own_.finish(e, v, words);

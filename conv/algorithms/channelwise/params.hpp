@@ -6,6 +6,7 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "conv/kernels/decoding.hpp"
+#include "conv/kernels/lean.hpp"
 
 namespace shiftconv::kernels::channelwise {
 
@@ -32,7 +33,7 @@ struct Params {
   int32_t pixelBytes = 0;         ///< from input pixel to input pixel
   uint32_t weightBytes = 0;       ///< of the filters of a CTA, staged in shared memory; 0: every thread loads its own
   bool bf16 = false;              ///< of 16 bits; else f16
-  bool lean = false;              ///< of 16 bits and onlyRectifies, or isLeanBytes
+  Lean lean = Lean::No;
   Decoding inputs, filters;       ///< of other types
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

@@ -122,7 +122,7 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   params.pixelBytes = static_cast<int32_t>(p.inputPitch() * kind.elementBytes);
   params.weightBytes = staged ? static_cast<uint32_t>(weightBytes) : 0;
   params.bf16 = p.inputType == DataType::BF16;
-  params.lean = (isPlainSegment(p) && onlyRectifies(p)) || isLeanBytes(p);
+  params.lean = leanOf(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);

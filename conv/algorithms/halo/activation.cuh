@@ -13,9 +13,16 @@ namespace shiftconv::kernels::halo {
 struct OwnChannels {
   float scale[2], bias[2];
 
-  __device__ __forceinline__ OwnChannels(const gemm::EpilogueParams& e, int32_t firstChannel)
+  __device__ __forceinline__ OwnChannels(const gemm::EpilogueParams& e, Lean lean, int32_t firstChannel)
       : scale{e.alpha, e.alpha}, bias{0.0f, 0.0f} {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    if (lean == Lean::Silu) {  // an f32 bias is all: without jumps, both are loaded at once
+      const int32_t channel = firstChannel + static_cast<int32_t>(warp * 16 + lane / 4);
+      const bool exists = e.bias != nullptr;
+      if (exists && channel < e.columns) bias[0] = e.floatBias()[channel];
+      if (exists && channel + 8 < e.columns) bias[1] = e.floatBias()[channel + 8];
+      return;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int32_t channel = firstChannel + static_cast<int32_t>(warp * 16 + lane / 4) + 8 * half;
@@ -31,8 +38,8 @@ struct OwnChannels {
 
 /// A warpgroup's sums of a channel block: alpha, scales and bias of its channels, and the activation.
 template <int kRegisters>
-__device__ __forceinline__ void activate(const gemm::EpilogueParams& e, float (&v)[kRegisters], int32_t firstChannel) {
-  const OwnChannels own(e, firstChannel);
+__device__ __forceinline__ void activate(const gemm::EpilogueParams& e, Lean lean, float (&v)[kRegisters], int32_t firstChannel) {
+  const OwnChannels own(e, lean, firstChannel);
   // In parts: with a choice for all sums at once ptxas spilt them.
   constexpr int kPart = kRegisters % 16 == 0 ? 16 : 4;
   static_assert(kRegisters % kPart == 0);

@@ -30,7 +30,7 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
   if constexpr (Cta::kActivated) {
     constexpr bool kIntegers = std::is_same_v<typename Cta::Sum, int32_t>;
     if constexpr (Cta::Kind::kElementBytes == 1) {
-      if (p.full.lean) {
+      if (p.full.lean != Lean::No) {
         const LeanCodes<kIntegers> codes(p.full.epilogue, firstChannel);
         return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
       }
@@ -43,7 +43,7 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
       else
         v[i] = d[i];
     }
-    activate(p.full.epilogue, v, firstChannel);
+    activate(p.full.epilogue, p.full.lean, v, firstChannel);
     if constexpr (Cta::Kind::kElementBytes == 2)
       stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, v, firstChannel, destination);
     else if (p.full.epilogue.outputType == gemm::NumberType::F16)

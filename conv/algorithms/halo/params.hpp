@@ -7,6 +7,7 @@
 #include "common/gemm/window.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/lean.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
 
 namespace shiftconv::kernels::halo {
@@ -79,7 +80,7 @@ struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
-  bool lean = false;              ///< of 8-bit operands and isLeanBytes
+  Lean lean = Lean::No;           ///< of kernels with a short activation: Rectified of 8 bits, or Silu
 };
 
 /// What only kernels with a residual read. A tile of it comes to where its output will be staged.

@@ -21,7 +21,6 @@
 #include "conv/algorithms/halo/staging.cuh"
 #include "conv/algorithms/halo/tile.cuh"
 #include "conv/kernels/packing.cuh"
-#include "conv/kernels/staged_residual.cuh"
 
 namespace shiftconv::kernels::halo {
 
@@ -37,8 +36,12 @@ __device__ __forceinline__ uint32_t stagedRow(const Params& p, uint32_t position
   return p.flatPitch.divisor == 1 ? position : flatRow(p, position);
 }
 
+/// What becomes of the sums: ReLU or nothing, also after a bias; a bias and SiLU; everything that kernels with a short activation
+/// do.
+enum class PixelForm { Rectified, Bias, Silu, Activated };
+
 /// What is done to the sums of this lane's channels of two groups of 8: those that follow `channel`, and 8 further.
-template <class Cta, bool kBias>
+template <class Cta, PixelForm kForm>
 struct PixelEpilogue {
   float scale[4] = {1.0f, 1.0f, 1.0f, 1.0f}, bias[4] = {};
 
@@ -47,13 +50,15 @@ struct PixelEpilogue {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int32_t own = channel + i / 2 * 8 + i % 2;
-      if (Cta::kActivated) scale[i] = e.alpha;
+      if (kForm == PixelForm::Activated) scale[i] = e.alpha;
       if (own >= p.channels) continue;
-      if constexpr (Cta::kActivated) {
+      if constexpr (kForm == PixelForm::Activated) {
         if (e.columnScale != nullptr) scale[i] *= e.columnScale[own];
         if (e.bias != nullptr)
           gemm::forNumbers<1, false>(e.biasType, e.bias, own, e.columns, [&](int32_t, float number) { bias[i] = number; });
-      } else if constexpr (kBias) {
+      } else if constexpr (kForm == PixelForm::Silu) {
+        if (e.bias != nullptr) bias[i] = e.floatBias()[own];
+      } else if constexpr (kForm == PixelForm::Bias) {
         if (!Cta::kResidual || p.bias != nullptr) bias[i] = p.bias[own];
       }
     }
@@ -65,19 +70,19 @@ struct PixelEpilogue {
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i) {
       const int channel = i % kTogether / 4 * 2 + i % 2;
-      if constexpr (Cta::kActivated)
+      if constexpr (kForm == PixelForm::Activated)
         v[i] = fmaf(v[i], scale[channel], bias[channel]);
-      else if constexpr (kBias)
+      else if constexpr (kForm != PixelForm::Rectified)
         v[i] += bias[channel];
     }
-    if constexpr (Cta::kActivated) gemm::activateShort(p.full.epilogue, v);
+    if constexpr (kForm == PixelForm::Activated) gemm::activateShort(p.full.epilogue, v);
+    if constexpr (kForm == PixelForm::Silu) gemm::silu(v);
   }
 };
 
-/// Groups of 8 channels of a tile from kFirst to kEnd, in rows that begin with the first of them. kBias: where bias, residual and
-/// ReLU are all that there is. A residual is there already, in the same form: each matrix is read, added to, and written in its
-/// place by the same warp.
-template <bool kBias, int kFirst, int kEnd, class Cta, int kBlocks>
+/// Groups of 8 channels of a tile from kFirst to kEnd, in rows that begin with the first of them. A residual is there already, in the
+/// same form: each matrix is read, added to, and written in its place by the same warp.
+template <PixelForm kForm, int kFirst, int kEnd, class Cta, int kBlocks>
 __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                             int32_t firstChannel, uint32_t destination) {
   using S = typename Cta::S;
@@ -110,7 +115,7 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
       if (group < kEnd) ptx::loadMatrices(residual[group / 2 % 2][block], address(group, block));
   };
   const auto stageGroups = [&](int group, float(&v)[kBlocks * kTogether]) {
-    PixelEpilogue<Cta, kBias>(p, firstChannel + group * 8 + static_cast<int32_t>(lane % 4 * 2)).template apply<kTogether>(p, v);
+    PixelEpilogue<Cta, kForm>(p, firstChannel + group * 8 + static_cast<int32_t>(lane % 4 * 2)).template apply<kTogether>(p, v);
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       uint32_t packed[kTogether / 2];
@@ -127,7 +132,7 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
         ptx::storeMatrices(address(group, block), packed);
     }
   };
-  if constexpr (Cta::kActivated) {
+  if constexpr (kForm == PixelForm::Activated) {
     // Activations are long: once in the program. Sums are indexed by constants only, so that they stay in registers.
 #pragma unroll 1
     for (int group = kFirst; group < kEnd; group += 2) {
@@ -184,7 +189,7 @@ __device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Ct
   const auto piece = [&]<int kPiece>() {
     constexpr int kEnd = (kPiece + 1) * kOfPiece;
     residuals.awaitFull(buffer);
-    stagePixels<true, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, origin.channel,
+    stagePixels<PixelForm::Bias, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, origin.channel,
                                                                            cta.stagingAddress(consumer, buffer));
     ptx::fenceProxyAsyncShared();
     release(residuals.empty(buffer));
@@ -209,10 +214,16 @@ __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlock
   const bool leads = threadIdx.x % 128 == 0;
   if (leads) ptx::bulkWaitGroupRead<0>();  // site: staging_read
   ptx::namedBarrierSync(barrier, 128);     // site: staging_free
-  if (!Cta::kActivated && p.bias != nullptr)
-    stagePixels<true, 0, kGroups>(cta, d, origin.channel, staging);
-  else
-    stagePixels<false, 0, kGroups>(cta, d, origin.channel, staging);
+  if constexpr (Cta::kActivated) {
+    if (p.full.lean == Lean::Silu)
+      stagePixels<PixelForm::Silu, 0, kGroups>(cta, d, origin.channel, staging);
+    else
+      stagePixels<PixelForm::Activated, 0, kGroups>(cta, d, origin.channel, staging);
+  } else if (p.bias != nullptr) {
+    stagePixels<PixelForm::Bias, 0, kGroups>(cta, d, origin.channel, staging);
+  } else {
+    stagePixels<PixelForm::Rectified, 0, kGroups>(cta, d, origin.channel, staging);
+  }
   if (p.storingLanes == 0) {
     ptx::fenceProxyAsyncShared();
     ptx::namedBarrierSync(barrier, 128);

@@ -11,7 +11,6 @@
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/shape.cuh"
 #include "conv/kernels/packing.cuh"
-#include "conv/kernels/staged_residual.cuh"
 
 namespace shiftconv::kernels::halo {
 

@@ -16,6 +16,7 @@
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/kernels/lean.cuh"
 #include "conv/kernels/lean_bytes.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"
@@ -71,9 +72,9 @@ class Epilogue {
   __device__ __forceinline__ void finish(const Sum (&sums)[kChannels / 2]) const {
     const uint32_t warp = threadIdx.x / 32;
     if constexpr (kIsHalf) {
-      if (p_.lean) return storeLean(sums, warp);
+      if (withLean(p_.lean, [&](auto tag) { storeLean<decltype(tag)::kLean>(sums, warp); })) return;
     } else if constexpr (Kind::kElementBytes == 1) {
-      if (p_.lean) return storeLeanBytes(sums, warp);
+      if (p_.lean != Lean::No) return storeLeanBytes(sums, warp);
     }
     float d[kChannels / 2];
     const bool isRaw = kHasIntegers && p_.epilogue.outputType == gemm::NumberType::S32;
@@ -190,38 +191,42 @@ class Epilogue {
       });
   }
 
-  __device__ __forceinline__ void addWaitingResidual(float (&d)[kChannels / 2], uint32_t warp) const {
-    const float beta = p_.epilogue.beta;
+  __device__ __forceinline__ void awaitResidual() const {
     ptx::copyAsyncWaitGroup<0>();
     __syncwarp();
+  }
+  __device__ __forceinline__ void addWaitingResidual(float (&d)[kChannels / 2], uint32_t warp) const {
+    const float beta = p_.epilogue.beta;
+    awaitResidual();
 #pragma unroll
     for (int32_t j = 0; j < kFragments; j += 2) {
       uint32_t matrices[4];
       ptx::loadMatrices(matrices, stagedMatrices(staged<2>(warp), j));
 #pragma unroll
-      for (int32_t i = 0; i < 4; ++i) {
-        const float2 two = unpackPair<typename Kind::Element>(matrices[i]);
-        d[4 * j + 2 * i] = fmaf(beta, two.x, d[4 * j + 2 * i]);
-        d[4 * j + 2 * i + 1] = fmaf(beta, two.y, d[4 * j + 2 * i + 1]);
-      }
+      for (int32_t i = 0; i < 4; ++i)
+        addResidual<typename Kind::Element>(d[4 * j + 2 * i], d[4 * j + 2 * i + 1], beta, matrices[i]);
     }
   }
 
   // ---- Outputs --------------------------------------------------------------------------------------------------------------
-  /// A bias and ReLU, or less (see onlyRectifies), and whole 16 bytes of outputs.
+  /// As Lean says, and whole 16 bytes of outputs. A residual's matrices are where those of the output will be.
+  template <Lean kLean>
   __device__ __forceinline__ void storeLean(const float (&d)[kChannels / 2], uint32_t warp) const {
     using Element = typename Kind::Element;
     const uint32_t least = leastPair<Element>(p_.epilogue.activation == gemm::Activation::Relu);
     const float* const bias = control_.bias + threadIdx.x % 4 * 2;
+    if constexpr (kLean == Lean::Residual) awaitResidual();
 #pragma unroll
     for (int32_t j = 0; j < kFragments; j += 2) {
-      uint32_t matrices[4];
+      uint32_t residual[4] = {}, matrices[4];
+      if constexpr (kLean == Lean::Residual) ptx::loadMatrices(residual, stagedMatrices(staged<2>(warp), j));
+      float v[8];
 #pragma unroll
       for (int32_t i = 0; i < 4; ++i) {
         const float2 two = *reinterpret_cast<const float2*>(bias + (j + i / 2) * 8);
-        const float low = d[4 * j + 2 * i] + two.x, high = d[4 * j + 2 * i + 1] + two.y;
-        matrices[i] = atLeast<Element>(packPair<Element>(low, high), least);
+        v[2 * i] = d[4 * j + 2 * i] + two.x, v[2 * i + 1] = d[4 * j + 2 * i + 1] + two.y;
       }
+      packLean<Element, kLean>(p_.epilogue, least, v, residual, matrices);
       ptx::storeMatrices(stagedMatrices(staged<2>(warp), j), matrices);
     }
     __syncwarp();
@@ -252,9 +257,9 @@ class Epilogue {
     copyPieces<1, 16>(warp);
   }
 
-  /// Calls body(j, v) with what becomes of the sums of fragments j and j + 1. One loop without an activation, one with SiLU and
-  /// one with any, so that the first two fetch no code that they do not run. (With one choice for all sums ptxas spills them, and a
-  /// loop that is once in the program has to select its sums: on an H200 layers with SiLU took 1.02 times as long.)
+  /// Calls body(j, v) with what becomes of the sums of fragments j and j + 1. One loop without an activation, which fetches no code
+  /// of others, and one with any. (With one choice for all sums ptxas spills them, and a loop that is once in the program has to
+  /// select its sums: on an H200 layers with SiLU took 1.02 times as long.)
   template <class Body>
   __device__ __forceinline__ void forPairs(const float (&d)[kChannels / 2], bool activates, Body&& body) const {
     const auto forAll = [&](auto&& activate) {
@@ -269,11 +274,6 @@ class Epilogue {
     };
     if (kIsHalf && !activates)
       forAll([](float(&)[8]) {});
-    else if (kIsHalf && p_.epilogue.activation == gemm::Activation::Silu)
-      forAll([](float(&v)[8]) {
-#pragma unroll
-        for (float& one : v) one *= gemm::sigmoidOf(one);
-      });
     else
       forAll([&](float(&v)[8]) {
         if (activates) gemm::activateShort(p_.epilogue, v);

@@ -281,7 +281,8 @@ std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
   params.residualWaits = residualWaits(p);
   params.narrow = isNarrow(p, params.packed);
   params.epilogue = epilogueOf(p);
-  params.lean = params.packed != Packed::No && !params.narrow && (isHalf(p.inputType) ? onlyRectifies(p) : isLeanBytes(p));
+  if (params.packed != Packed::No && !params.narrow)
+    params.lean = isHalf(p.inputType) ? leanHalves(p) : isLeanBytes(p) ? kernels::Lean::Rectified : kernels::Lean::No;
   plan.kind = kindOf(p);
   return {};
 }

@@ -108,8 +108,9 @@ PointwisePlan commonPlan(const Problem& p) {
   params.planeBytes = p.strideD * p.h * p.w * pixelBytes;
   params.imageBytes = p.d * p.h * p.w * pixelBytes;
   params.plain = hasShortEpilogue(p);
-  params.lean = ((isPlainSegment(p) && onlyRectifies(p)) || isLeanBytes(p)) && p.k % kSegmentChannels == 0 &&
-                p.outputPitch() % kSegmentChannels == 0;
+  if (p.k % kSegmentChannels == 0 && p.outputPitch() % kSegmentChannels == 0 &&
+      (!p.hasResidual() || p.residualPitch() % kSegmentChannels == 0))
+    params.lean = leanOf(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);

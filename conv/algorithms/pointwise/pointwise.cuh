@@ -34,6 +34,7 @@
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/pointwise/params.hpp"
 #include "conv/kernels/decoding.cuh"
+#include "conv/kernels/lean.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
 
@@ -353,7 +354,7 @@ class Cta {
       for (int32_t i = 0; i < kSegmentChannels; ++i) v[row * kSegmentChannels + i] = one[i];
     }
     uint32_t words[kRows * Own::kWords];
-    if (isLean()) {
+    if (leanHere() != Lean::No) {
       own.finishLean(p_.epilogue, v, words);
       forRows([&](int32_t row, int32_t pixel, uint8_t*) {
         const uint32_t ofRow[Own::kWords] = {words[row * Own::kWords], words[row * Own::kWords + 1]};
@@ -372,14 +373,30 @@ class Cta {
   }
 
   /// Addresses are known to a run only.
-  __device__ __forceinline__ bool isLean() const {
-    return p_.lean && !p_.gathers &&
-           (reinterpret_cast<uint64_t>(p_.epilogue.output) | reinterpret_cast<uint64_t>(p_.epilogue.bias)) % 16 == 0;
+  __device__ __forceinline__ Lean leanHere() const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const uint64_t addresses =
+        reinterpret_cast<uint64_t>(e.output) | reinterpret_cast<uint64_t>(e.bias) | reinterpret_cast<uint64_t>(e.residual);
+    return !p_.gathers && addresses % 16 == 0 ? p_.lean : Lean::No;
   }
+  /// Their loads are in flight together.
+  __device__ __forceinline__ void loadResidual(int32_t tile, int32_t channel, uint32_t (&residual)[kRows][kSegmentChannels / 2]) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+#pragma unroll
+    for (int32_t row = 0; row < kRows; ++row) {
+      const int32_t pixel = pixelOf(tile, row);
+      const auto* const from = static_cast<const uint8_t*>(e.residual) + pixel * e.residualPitch + channel * kElementBytes;
+      const uint4 four = ptx::load16BytesOrZero(from, pixel < e.rows);
+      residual[row][0] = four.x, residual[row][1] = four.y, residual[row][2] = four.z, residual[row][3] = four.w;
+    }
+  }
+  template <Lean kLean>
   __device__ __forceinline__ void finishLean(int32_t tile, int32_t channel) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     if (channel >= e.columns) return;
     const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);
+    uint32_t residual[kRows][kSegmentChannels / 2] = {};
+    if constexpr (kLean == Lean::Residual) loadResidual(tile, channel, residual);
     float4 low = make_float4(-0.0f, -0.0f, -0.0f, -0.0f), high = low;  // which change no sum
     if (e.bias != nullptr) {
       const auto* const bias = reinterpret_cast<const float4*>(e.floatBias() + channel);
@@ -390,18 +407,20 @@ class Cta {
       const int32_t pixel = pixelOf(tile, row);
       float v[kSegmentChannels];
       segment(row, v);
-      const auto pair = [&](float one, float other) { return atLeast<Element>(packPair<Element>(one, other), least); };
-      const uint4 packed = make_uint4(pair(v[0] + low.x, v[1] + low.y), pair(v[2] + low.z, v[3] + low.w),
-                                      pair(v[4] + high.x, v[5] + high.y), pair(v[6] + high.z, v[7] + high.w));
+      v[0] += low.x, v[1] += low.y, v[2] += low.z, v[3] += low.w;
+      v[4] += high.x, v[5] += high.y, v[6] += high.z, v[7] += high.w;
+      uint32_t packed[kSegmentChannels / 2];
+      packLean<Element, kLean>(e, least, v, residual[row], packed);
       if (pixel < e.rows)
-        *reinterpret_cast<uint4*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + channel * kElementBytes) = packed;
+        *reinterpret_cast<uint4*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + channel * kElementBytes) =
+            make_uint4(packed[0], packed[1], packed[2], packed[3]);
     }
   }
 
   __device__ __forceinline__ void finish(int32_t tile, int32_t channel, uint32_t& largest) const {
     const int32_t pixels = p_.epilogue.rows, channels = p_.epilogue.columns;
     if constexpr (!kDecodes && hasSpareRegisters(kSteps)) {
-      if (isLean()) return finishLean(tile, channel);
+      if (withLean(leanHere(), [&](auto tag) { finishLean<decltype(tag)::kLean>(tile, channel); })) return;
     }
     if (p_.plain) {
       if (channel >= channels) return;

@@ -7,6 +7,7 @@
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "conv/kernels/decoding.hpp"
+#include "conv/kernels/lean.hpp"
 
 namespace shiftconv::kernels::raw_rows {
 
@@ -49,7 +50,7 @@ struct Params {
   int32_t copyBytes = 0;                 ///< 16, 8, 4, 2 or 1: what neither begin nor end of an input row cuts
   bool filterAhead = false;              ///< the filter is constant, and is read before the kernel ahead has ended
   bool plain = false;                    ///< bias, residual of the output's type and an activation of isPlainActivation
-  bool lean = false;                     ///< onlyRectifies or isLeanBytes, and outputs in whole segments
+  Lean lean = Lean::No;                  ///< where outputs are whole segments
   Decoding inputs, filters;              ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;         ///< rows are output pixels, columns output channels
 };

@@ -179,8 +179,9 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   params.rowBytes = static_cast<int32_t>(rowBytes(p, reduction, columns));
   params.copyBytes = copyBytes(p);
   params.plain = isPlainSegment(p) || isPlainBytes(p);
-  params.lean = ((isPlainSegment(p) && onlyRectifies(p)) || isLeanBytes(p)) && p.k % kSegmentColumns == 0 &&
-                p.outputPitch() % kSegmentColumns == 0;
+  if (p.k % kSegmentColumns == 0 && p.outputPitch() % kSegmentColumns == 0 &&
+      (!p.hasResidual() || p.residualPitch() % kSegmentColumns == 0))
+    params.lean = leanOf(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);

@@ -36,6 +36,7 @@
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/raw_rows/elements.cuh"
 #include "conv/algorithms/raw_rows/params.hpp"
+#include "conv/kernels/lean.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
@@ -377,27 +378,44 @@ class Cta {
       v[2 * j] = sum_[i / 2][which * 4 + j][i % 2 * 2], v[2 * j + 1] = sum_[i / 2][which * 4 + j][i % 2 * 2 + 1];
   }
 
+  template <Lean kLean>
   __device__ __forceinline__ void finishLean(int32_t first, const Tile& tile) const {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
     const uint32_t least = leastPair<Element>(p_.epilogue.activation == gemm::Activation::Relu);
+    constexpr int32_t kTogether = kSegments == 1 ? kPixels : 2;  ///< pixels whose residuals are on their way at once
 #pragma unroll
     for (int32_t which = 0; which < kSegments; ++which) {
       if (channel + which * 32 >= p_.epilogue.columns) return;
       float bias[kSegmentColumns];
       loadBias(which, bias);
 #pragma unroll
-      for (int32_t i = 0; i < kPixels; ++i) {
-        const int32_t output = outputPixel(tile, pixelOf(first, i));
-        float v[kSegmentColumns];
-        segment(i, which, v);
-        uint32_t packed[kSegmentColumns / 2];
+      for (int32_t begin = 0; begin < kPixels; begin += kTogether) {
+        int32_t outputs[kTogether];
+        uint32_t residual[kTogether][kSegmentColumns / 2] = {};
+        const auto offsetOf = [&](int64_t pitch, int32_t output) {
+          return output * pitch + (channel + which * 32) * kElementBytes;
+        };
 #pragma unroll
-        for (int32_t j = 0; j < kSegmentColumns; j += 2)
-          packed[j / 2] = atLeast<Element>(packPair<Element>(v[j] + bias[j], v[j + 1] + bias[j + 1]), least);
-        if (output >= 0)
-          *reinterpret_cast<uint4*>(static_cast<uint8_t*>(p_.epilogue.output) + output * p_.epilogue.outputPitch +
-                                    (channel + which * 32) * kElementBytes) =
-              make_uint4(packed[0], packed[1], packed[2], packed[3]);
+        for (int32_t i = 0; i < kTogether; ++i) {
+          outputs[i] = outputPixel(tile, pixelOf(first, begin + i));
+          if constexpr (kLean == Lean::Residual) {
+            const auto* const from = static_cast<const uint8_t*>(p_.epilogue.residual) + offsetOf(p_.epilogue.residualPitch, outputs[i]);
+            const uint4 four = ptx::load16BytesOrZero(from, outputs[i] >= 0);
+            residual[i][0] = four.x, residual[i][1] = four.y, residual[i][2] = four.z, residual[i][3] = four.w;
+          }
+        }
+#pragma unroll
+        for (int32_t i = 0; i < kTogether; ++i) {
+          float v[kSegmentColumns];
+          segment(begin + i, which, v);
+#pragma unroll
+          for (int32_t j = 0; j < kSegmentColumns; ++j) v[j] += bias[j];
+          uint32_t packed[kSegmentColumns / 2];
+          packLean<Element, kLean, kSegments == 1 ? 4 : 2>(p_.epilogue, least, v, residual[i], packed);
+          if (outputs[i] >= 0)
+            *reinterpret_cast<uint4*>(static_cast<uint8_t*>(p_.epilogue.output) + offsetOf(p_.epilogue.outputPitch, outputs[i])) =
+                make_uint4(packed[0], packed[1], packed[2], packed[3]);
+        }
       }
     }
   }
@@ -432,9 +450,9 @@ class Cta {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
     const int32_t columns = p_.epilogue.columns;
     if constexpr (kDecodes) {
-      if (p_.lean) return finishBytes<true>(first, tile);
-    } else if (p_.lean) {
-      return finishLean(first, tile);
+      if (p_.lean != Lean::No) return finishBytes<true>(first, tile);
+    } else {
+      if (withLean(p_.lean, [&](auto tag) { finishLean<decltype(tag)::kLean>(first, tile); })) return;
     }
     if (!kDecodes && p_.plain) {
 #pragma unroll

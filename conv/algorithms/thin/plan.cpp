@@ -89,7 +89,7 @@ ThinPlan commonPlan(const Problem& p) {
   params.groupOutputs = static_cast<int32_t>(p.k / p.groups);
   params.groupBytes = static_cast<int32_t>(p.groupChannels() * elementBytes);
   params.isWhole = !hasShortEpilogue(p);
-  params.lean = (isPlainSegment(p) && onlyRectifies(p)) || isLeanBytes(p);
+  params.lean = leanOf(p);
   params.relu = p.activation == Activation::Relu;
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
@@ -102,7 +102,7 @@ ThinPlan commonPlan(const Problem& p) {
 void complete(const Problem& p, double bytes, const device::Properties& properties, ThinPlan& plan) {
   Params& params = plan.params;
   const int64_t own = threadChannels(plan.tile.channels);
-  params.lean = params.lean && params.storeElements >= own && p.k / p.groups % own == 0;
+  if (params.storeElements < own || p.k / p.groups % own != 0) params.lean = kernels::Lean::No;
   const int64_t groupTiles = ceilDivide(p.k / p.groups, plan.tile.channels);
   params.groupTiles = divisor(groupTiles);
   params.channelTiles = static_cast<int32_t>(p.groups * groupTiles);

@@ -15,8 +15,7 @@
 //    channels after the end are those of the last one, and not stored.
 //  - Elements of 8 bits become f16 in registers, after the loads of a batch: exactly, and sums of integers that stay below 2^24,
 //    as the planner sees to, are exact, too.
-//  - A bias and ReLU, or less, have an epilogue of their own (finish<true>): its code lies in one piece. See onlyRectifies, and
-//    isLeanBytes.
+//  - Common epilogues have code of their own, in one piece: see Lean.
 //  - ptxas would sink each load to its use. A __syncwarp() after a batch keeps them together, and in flight together.
 #pragma once
 
@@ -32,6 +31,7 @@
 #include "conv/algorithms/thin/block_row.cuh"
 #include "conv/algorithms/thin/params.hpp"
 #include "conv/kernels/decoding.cuh"
+#include "conv/kernels/lean.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 
@@ -113,12 +113,15 @@ class Warp {
 #pragma unroll
         for (int32_t i = 0; i < 4; ++i) sum_[0][0][j][i] += sum_[1][0][j][i];
     }
-    if (p_.lean)
-      finish<true>();
-    else if (p_.isWhole)
+    if constexpr (kDecodes) {
+      if (p_.lean != Lean::No) return finish<Lean::Rectified>();
+    } else {
+      if (withLean(p_.lean, [&](auto tag) { finish<decltype(tag)::kLean>(); })) return;
+    }
+    if (p_.isWhole)
       finishWhole();
     else
-      finish<false>();
+      finish<Lean::No>();
   }
 
   static __device__ __forceinline__ uint32_t lane() { return threadIdx.x % 32; }
@@ -322,8 +325,7 @@ class Warp {
     }
   }
 
-  /// kLean: as Params::lean says.
-  template <bool kLean>
+  template <Lean kLean>
   __device__ void finish() {
     if (split() > 1) {
 #pragma unroll
@@ -338,8 +340,8 @@ class Warp {
       if (!isOwn(row)) continue;
       if constexpr (kDecodes)
         storeBytes<kLean>(row);
-      else if constexpr (kLean)
-        storeLean(row);
+      else if constexpr (kLean != Lean::No)
+        storeLean<kLean>(row);
       else
         store(row);
     }
@@ -366,14 +368,14 @@ class Warp {
     uint32_t pair[kOwn / 2];
   };
 
-  template <bool kLean>
+  template <Lean kLean>
   __device__ __forceinline__ void storeBytes(int32_t row) {
     float v[kOwn];
 #pragma unroll
     for (int32_t i = 0; i < kOwn; ++i) v[i] = sumOf(row, i);
     uint32_t words[PlainBytes<kOwn>::kWords];
     const auto pixel = static_cast<int32_t>(rowPixel(row));
-    if constexpr (kLean) {
+    if constexpr (kLean != Lean::No) {
       if (channel_ >= channelEnd_) return;
       ofBytes_.finishLean(p_.epilogue, v, words);
       ofBytes_.storeWhole(p_.epilogue, pixel, channel_, words);
@@ -383,13 +385,14 @@ class Warp {
     }
   }
 
+  template <Lean kLean>
   __device__ __forceinline__ void storeLean(int32_t row) {
     if (channel_ >= channelEnd_) return;
-    const uint32_t least = leastPair<Element>(p_.relu);
-    Pairs out;
+    float v[kOwn];
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; i += 2)
-      out.pair[i / 2] = atLeast<Element>(packPair<Element>(sumOf(row, i) + bias_[i], sumOf(row, i + 1) + bias_[i + 1]), least);
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = sumOf(row, i) + bias_[i];
+    Pairs out;
+    packLean<Element, kLean>(p_.epilogue, leastPair<Element>(p_.relu), v, residual_[row], out.pair);
     *reinterpret_cast<Pairs*>(static_cast<uint16_t*>(p_.epilogue.output) +
                               rowPixel(row) * static_cast<uint64_t>(p_.epilogue.outputPitch / kElementBytes) + channel_) = out;
   }

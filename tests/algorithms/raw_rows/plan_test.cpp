@@ -34,15 +34,23 @@ TEST(RawRowsPlans, OfOneRowAlsoFillEveryMultiprocessor) {
   EXPECT_LE(columnsOffered("1x2x24000x1 f16 * 32x1x7x1 pad 0,0,6,0 -> f16", 132).size(), 3u);  // of two rows: not
 }
 
-TEST(RawRowsPlans, AreLeanWithABiasAndReluInWholeSegments) {
-  for (const auto& [text, lean] : {std::tuple{"1x9x8x3 f16 * 24x3x3x3 -> f16 bias relu", true},
-                                   {"1x9x8x3 bf16 * 24x3x3x3 -> bf16 pitch 32", true},
-                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 pitch 28 relu", false},
-                                   {"1x9x8x3 f16 * 28x3x3x3 -> f16 pitch 32 relu", false},
-                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 relu", false},
-                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias silu", false},
-                                   {"1x9x8x3 f16 * 24x3x3x3 -> f32 bias relu", false},
-                                   {"1x9x8x3 e4m3 * 24x3x3x3 -> f16 bias relu", false}}) {
+TEST(RawRowsPlans, AreLeanWithWhatIsCommonInWholeSegments) {
+  using kernels::Lean;
+  for (const auto& [text, lean] : {std::tuple{"1x9x8x3 f16 * 24x3x3x3 -> f16 bias relu", Lean::Rectified},
+                                   {"1x9x8x3 bf16 * 24x3x3x3 -> bf16 pitch 32", Lean::Rectified},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 pitch 28 relu", Lean::No},
+                                   {"1x9x8x3 f16 * 28x3x3x3 -> f16 pitch 32 relu", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 relu", Lean::Residual},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias residual 0.5 residual_pitch 40", Lean::Residual},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 residual_pitch 28 relu", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 residual_type f32", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias silu", Lean::Silu},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias f16 silu", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 silu", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 hard_swish", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f32 bias relu", Lean::No},
+                                   {"1x9x8x3 e4m3 * 24x3x3x3 -> e4m3 bias relu", Lean::Rectified},
+                                   {"1x9x8x3 e4m3 * 24x3x3x3 -> f16 bias relu", Lean::No}}) {
     const auto plans = rawRowsCandidates(problemOf(text), deviceOf(9));
     ASSERT_FALSE(plans.empty()) << text;
     EXPECT_EQ(plans.front().params.lean, lean) << text;
