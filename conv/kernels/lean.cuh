@@ -14,8 +14,8 @@ struct LeanTag {
   static constexpr Lean kLean = kLeanOf;
 };
 
-/// Calls body(LeanTag) for a choice that all threads share; false where it is none. What is left by all comparisons follows them in the
-/// program: the most frequent case, which took 2 % longer when its code came last (layers of 2 us, on an H200).
+/// Calls body(LeanTag) for a choice that all threads share; false where it is none. What is left by all comparisons follows them in
+/// the program: the most frequent case, which took 2 % longer when its code came last (layers of 2 us, on an H200).
 template <class Body>
 __device__ __forceinline__ bool withLean(Lean lean, Body&& body) {
   if (lean == Lean::No) return false;
@@ -28,7 +28,8 @@ __device__ __forceinline__ bool withLean(Lean lean, Body&& body) {
   return true;
 }
 
-/// `v`: sums with their bias. kMostSilu: see silu. `residual`: pairs, where there is one; `least`: of leastPair, as the activation says.
+/// `v`: sums with their bias. kMostSilu: see silu. `residual`: pairs, where there is one; `least`: of leastPair, as the activation
+/// says.
 template <class Element, Lean kLean, int32_t kMostSilu = 4, int32_t kCount>
 __device__ __forceinline__ void packLean(const gemm::EpilogueParams& e, uint32_t least, float (&v)[kCount],
                                          const uint32_t (&residual)[kCount / 2], uint32_t (&packed)[kCount / 2]) {

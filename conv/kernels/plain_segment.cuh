@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/ptx/guarded_load.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_activation.cuh"
 
@@ -25,6 +26,12 @@ __device__ __forceinline__ void loadPlainBias(const gemm::EpilogueParams& e, int
 #pragma unroll
   for (int32_t i = 0; i < kPlainSegment; ++i)
     bias[i] = e.bias != nullptr && channel + i < columns ? e.floatBias()[channel + i] : 0.0f;
+}
+
+/// A segment of 16-bit numbers, aligned to 16 bytes; zeros where there is none.
+__device__ __forceinline__ void loadSegmentOrZero(const void* from, bool exists, uint32_t (&words)[kPlainSegment / 2]) {
+  const uint4 four = ptx::load16BytesOrZero(from, exists);
+  words[0] = four.x, words[1] = four.y, words[2] = four.z, words[3] = four.w;
 }
 
 /// As storePlainSegment, to a place of the caller's, in global or in shared memory.

@@ -59,8 +59,8 @@ __device__ __forceinline__ void invert(float (&a)[4]) {
   }
 }
 
-/// v * sigmoid(v) of each, kMost with one reciprocal: 4, or 2 where registers are scarce. NaN stays where it is: fminf gives the other
-/// number, so that no reciprocal is NaN.
+/// v * sigmoid(v) of each, kMost with one reciprocal: 4, or 2 where registers are scarce. NaN stays where it is: fminf gives the
+/// other number, so that no reciprocal is NaN.
 template <int32_t kMost = 4, int32_t kCount>
 __device__ __forceinline__ void silu(float (&v)[kCount]) {
   constexpr int32_t kTogether = kMost == 4 && kCount % 4 == 0 ? 4 : kCount % 2 == 0 ? 2 : 1;

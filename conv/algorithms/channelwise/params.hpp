@@ -29,10 +29,10 @@ struct Params {
   layout::FastDivisor multiplier;  ///< K / C
   int32_t outputHeight = 0, outputWidth = 0;
   int32_t units = 0, ctaUnits = 0;
-  int32_t rows = 1;               ///< output rows of a unit
-  int32_t pixelBytes = 0;         ///< from input pixel to input pixel
-  uint32_t weightBytes = 0;       ///< of the filters of a CTA, staged in shared memory; 0: every thread loads its own
-  bool bf16 = false;              ///< of 16 bits; else f16
+  int32_t rows = 1;          ///< output rows of a unit
+  int32_t pixelBytes = 0;    ///< from input pixel to input pixel
+  uint32_t weightBytes = 0;  ///< of the filters of a CTA, staged in shared memory; 0: every thread loads its own
+  bool bf16 = false;         ///< of 16 bits; else f16
   Lean lean = Lean::No;
   Decoding inputs, filters;       ///< of other types
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels

@@ -90,7 +90,8 @@ struct LeanCodes {
   OwnChannels own;
   LeanBytes lean;
 
-  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, int32_t firstChannel) : own(e, Lean::Rectified, firstChannel), lean(e) {}
+  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, int32_t firstChannel)
+      : own(e, Lean::Rectified, firstChannel), lean(e) {}
 
   template <class Sum, int kRegisters>
   __device__ __forceinline__ uint32_t of(const Sum (&d)[kRegisters], int first) const {

@@ -7,8 +7,8 @@
 #include "common/gemm/window.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
-#include "conv/kernels/lean.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/kernels/lean.hpp"
 
 namespace shiftconv::kernels::halo {
 
@@ -130,6 +130,7 @@ struct Params {
   layout::FastDivisor flatPitch;
 
   const float* bias = nullptr;  ///< f32[K] or null
+  ResidualTiles residual;       ///< read before the first product
   /// Resident weights of a grouped convolution are spread from filter[K][R*S][groupChannels] over block-diagonal matrices by
   /// the CTA's threads; 0: the filter is dense.
   int32_t groupChannels = 0;
@@ -141,7 +142,6 @@ struct Params {
   layout::FastDivisor planes;  ///< output planes of an image
   int32_t planeStride = 1;     ///< input planes from output plane to output plane
   FullEpilogue full;
-  ResidualTiles residual;
   /// Where takesAnyInput(): an input in two tensors. The maps of the second follow those of the first.
   gemm::WindowSplit inputSplit;
   int32_t firstMaps = 0;  ///< of the first tensor

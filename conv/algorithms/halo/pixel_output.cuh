@@ -80,8 +80,8 @@ struct PixelEpilogue {
   }
 };
 
-/// Groups of 8 channels of a tile from kFirst to kEnd, in rows that begin with the first of them. A residual is there already, in the
-/// same form: each matrix is read, added to, and written in its place by the same warp.
+/// Groups of 8 channels of a tile from kFirst to kEnd, in rows that begin with the first of them. A residual is there already, in
+/// the same form: each matrix is read, added to, and written in its place by the same warp.
 template <PixelForm kForm, int kFirst, int kEnd, class Cta, int kBlocks>
 __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                             int32_t firstChannel, uint32_t destination) {
@@ -190,7 +190,7 @@ __device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Ct
     constexpr int kEnd = (kPiece + 1) * kOfPiece;
     residuals.awaitFull(buffer);
     stagePixels<PixelForm::Bias, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, origin.channel,
-                                                                           cta.stagingAddress(consumer, buffer));
+                                                                                      cta.stagingAddress(consumer, buffer));
     ptx::fenceProxyAsyncShared();
     release(residuals.empty(buffer));
     buffer.advance(cta.params.residual.stagings);

@@ -380,14 +380,14 @@ class Cta {
     return !p_.gathers && addresses % 16 == 0 ? p_.lean : Lean::No;
   }
   /// Their loads are in flight together.
-  __device__ __forceinline__ void loadResidual(int32_t tile, int32_t channel, uint32_t (&residual)[kRows][kSegmentChannels / 2]) const {
+  __device__ __forceinline__ void loadResidual(int32_t tile, int32_t channel,
+                                               uint32_t (&residual)[kRows][kSegmentChannels / 2]) const {
     const gemm::EpilogueParams& e = p_.epilogue;
 #pragma unroll
     for (int32_t row = 0; row < kRows; ++row) {
       const int32_t pixel = pixelOf(tile, row);
       const auto* const from = static_cast<const uint8_t*>(e.residual) + pixel * e.residualPitch + channel * kElementBytes;
-      const uint4 four = ptx::load16BytesOrZero(from, pixel < e.rows);
-      residual[row][0] = four.x, residual[row][1] = four.y, residual[row][2] = four.z, residual[row][3] = four.w;
+      loadSegmentOrZero(from, pixel < e.rows, residual[row]);
     }
   }
   template <Lean kLean>

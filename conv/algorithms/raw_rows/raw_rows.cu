@@ -1,5 +1,5 @@
 // raw_rows of f16 and bf16. See raw_rows.cuh.
-#include "conv/algorithms/raw_rows/raw_rows.cuh"
+#include "conv/algorithms/raw_rows/kernels.cuh"
 
 namespace shiftconv::kernels::raw_rows {
 

@@ -49,12 +49,6 @@ inline constexpr int32_t kFewSteps = 4;       ///< whose weights are packed by s
 inline constexpr uint32_t kNothing = 0x4444;  ///< the byte selector that makes zero
 static_assert(kSegmentColumns == kPlainSegment);
 
-/// The output channel of column `column` of the matrix instruction for 8 columns number `block`: thread t of a quad has columns 2t
-/// and 2t + 1, which become channels 8t..8t + 7 of every 32.
-__device__ __forceinline__ int32_t channelOf(int32_t block, int32_t column) {
-  return block / 4 * 32 + column / 2 * 8 + block % 4 * 2 + column % 2;
-}
-
 /// Element: what is multiplied; kRawBytes: of an element in global memory, 1 of those that become f16 on their way.
 template <class Element, bool kOddSteps, int kChannels, int kRawBytes = kElementBytes>
 class Cta {
@@ -381,27 +375,25 @@ class Cta {
   template <Lean kLean>
   __device__ __forceinline__ void finishLean(int32_t first, const Tile& tile) const {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
-    const uint32_t least = leastPair<Element>(p_.epilogue.activation == gemm::Activation::Relu);
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);
     constexpr int32_t kTogether = kSegments == 1 ? kPixels : 2;  ///< pixels whose residuals are on their way at once
 #pragma unroll
     for (int32_t which = 0; which < kSegments; ++which) {
-      if (channel + which * 32 >= p_.epilogue.columns) return;
+      if (channel + which * 32 >= e.columns) return;
+      const int32_t column = (channel + which * 32) * kElementBytes;
       float bias[kSegmentColumns];
       loadBias(which, bias);
 #pragma unroll
       for (int32_t begin = 0; begin < kPixels; begin += kTogether) {
         int32_t outputs[kTogether];
         uint32_t residual[kTogether][kSegmentColumns / 2] = {};
-        const auto offsetOf = [&](int64_t pitch, int32_t output) {
-          return output * pitch + (channel + which * 32) * kElementBytes;
-        };
 #pragma unroll
         for (int32_t i = 0; i < kTogether; ++i) {
           outputs[i] = outputPixel(tile, pixelOf(first, begin + i));
           if constexpr (kLean == Lean::Residual) {
-            const auto* const from = static_cast<const uint8_t*>(p_.epilogue.residual) + offsetOf(p_.epilogue.residualPitch, outputs[i]);
-            const uint4 four = ptx::load16BytesOrZero(from, outputs[i] >= 0);
-            residual[i][0] = four.x, residual[i][1] = four.y, residual[i][2] = four.z, residual[i][3] = four.w;
+            const auto* const from = static_cast<const uint8_t*>(e.residual) + outputs[i] * e.residualPitch + column;
+            loadSegmentOrZero(from, outputs[i] >= 0, residual[i]);
           }
         }
 #pragma unroll
@@ -411,9 +403,9 @@ class Cta {
 #pragma unroll
           for (int32_t j = 0; j < kSegmentColumns; ++j) v[j] += bias[j];
           uint32_t packed[kSegmentColumns / 2];
-          packLean<Element, kLean, kSegments == 1 ? 4 : 2>(p_.epilogue, least, v, residual[i], packed);
+          packLean<Element, kLean, kSegments == 1 ? 4 : 2>(e, least, v, residual[i], packed);
           if (outputs[i] >= 0)
-            *reinterpret_cast<uint4*>(static_cast<uint8_t*>(p_.epilogue.output) + offsetOf(p_.epilogue.outputPitch, outputs[i])) =
+            *reinterpret_cast<uint4*>(static_cast<uint8_t*>(e.output) + outputs[i] * e.outputPitch + column) =
                 make_uint4(packed[0], packed[1], packed[2], packed[3]);
         }
       }
@@ -503,16 +495,5 @@ class Cta {
   int32_t firstChannel_;
   float sum_[kPixels / 2][kBlocks][4];
 };
-
-#define SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, STEPS_NAME, ODD, CHANNELS, BYTES)         \
-  extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                   \
-      raw_rows_##ELEMENT_NAME##_##STEPS_NAME##_##CHANNELS(const __grid_constant__ Params params) { \
-    Cta<ELEMENT, ODD, CHANNELS, BYTES>(params).run();                                              \
-  }
-#define SHIFTCONV_RAW_ROWS_KERNELS(ELEMENT_NAME, ELEMENT, BYTES)           \
-  SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, even, false, 64, BYTES) \
-  SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, even, false, 32, BYTES) \
-  SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, odd, true, 64, BYTES)   \
-  SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, odd, true, 32, BYTES)
 
 }  // namespace shiftconv::kernels::raw_rows

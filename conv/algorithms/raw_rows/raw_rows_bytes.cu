@@ -1,5 +1,5 @@
 // raw_rows of 8-bit floats and integers, which are multiplied as f16. See raw_rows.cuh.
-#include "conv/algorithms/raw_rows/raw_rows.cuh"
+#include "conv/algorithms/raw_rows/kernels.cuh"
 
 namespace shiftconv::kernels::raw_rows {
 

@@ -1,0 +1,15 @@
+// The kernels of raw_rows of one type of elements: even and odd steps, 32 and 64 channels a CTA.
+#pragma once
+
+#include "conv/algorithms/raw_rows/raw_rows.cuh"
+
+#define SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, STEPS_NAME, ODD, CHANNELS, BYTES)         \
+  extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                   \
+      raw_rows_##ELEMENT_NAME##_##STEPS_NAME##_##CHANNELS(const __grid_constant__ Params params) { \
+    Cta<ELEMENT, ODD, CHANNELS, BYTES>(params).run();                                              \
+  }
+#define SHIFTCONV_RAW_ROWS_KERNELS(ELEMENT_NAME, ELEMENT, BYTES)           \
+  SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, even, false, 64, BYTES) \
+  SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, even, false, 32, BYTES) \
+  SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, odd, true, 64, BYTES)   \
+  SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, odd, true, 32, BYTES)
