@@ -15,4 +15,15 @@ enum class Lean : uint8_t {
   Silu,
 };
 
+/// The same as a kernel asks for it: one flag after the other, the most frequent case first. Comparisons of one value would become
+/// a switch that asks for this case last: layers of 2 us with it took 2 % longer, on an H200.
+struct LeanFlags {
+  bool rectified = false, silu = false, residual = false;
+
+  constexpr LeanFlags() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): the same choice.
+  constexpr LeanFlags(Lean lean) : rectified(lean == Lean::Rectified), silu(lean == Lean::Silu), residual(lean == Lean::Residual) {}
+  friend constexpr bool operator==(const LeanFlags&, const LeanFlags&) = default;
+};
+
 }  // namespace shiftconv::kernels

@@ -109,7 +109,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1> {
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     uint32_t words[(kColumns * kChannels + 3) / 4];
-    if (p_.lean != Lean::No)
+    if (p_.lean.rectified)
       own_.finishLean(e, v, words);
     else
       own_.finish(e, v, words);

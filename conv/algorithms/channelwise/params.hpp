@@ -33,7 +33,7 @@ struct Params {
   int32_t pixelBytes = 0;    ///< from input pixel to input pixel
   uint32_t weightBytes = 0;  ///< of the filters of a CTA, staged in shared memory; 0: every thread loads its own
   bool bf16 = false;         ///< of 16 bits; else f16
-  Lean lean = Lean::No;
+  LeanFlags lean;
   Decoding inputs, filters;       ///< of other types
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

@@ -74,7 +74,7 @@ class Epilogue {
     if constexpr (kIsHalf) {
       if (withLean(p_.lean, [&](auto tag) { storeLean<decltype(tag)::kLean>(sums, warp); })) return;
     } else if constexpr (Kind::kElementBytes == 1) {
-      if (p_.lean != Lean::No) return storeLeanBytes(sums, warp);
+      if (p_.lean.rectified) return storeLeanBytes(sums, warp);
     }
     float d[kChannels / 2];
     const bool isRaw = kHasIntegers && p_.epilogue.outputType == gemm::NumberType::S32;

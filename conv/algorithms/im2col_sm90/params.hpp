@@ -71,7 +71,7 @@ struct Params {
   int32_t receivedOffset = 0;  ///< from the stages, of the sums of the others
   int32_t stagingOffset = 0;   ///< of staged outputs, from the stages; after them, and sums, where a residual waits
   Packed packed = Packed::No;
-  Lean lean = Lean::No;           ///< where outputs are whole 16 bytes
+  LeanFlags lean;                 ///< where outputs are whole 16 bytes
   bool filterAhead = false;       ///< the filter is constant, and is read before the kernel ahead has ended
   bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
   bool narrow = false;            ///< outputs and residual in pieces of 4 bytes; else of 16

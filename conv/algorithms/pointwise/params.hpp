@@ -63,7 +63,7 @@ struct Params {
   int32_t gatherOffset = 0;  ///< of these places, one for each tile of the CTA at a time, in shared memory
   /// Bias, residual of the output's type and an activation of isPlainActivation; of 8 bits what PlainBytes has.
   bool plain = false;
-  Lean lean = Lean::No;           ///< where segments are whole, but for the addresses
+  LeanFlags lean;                 ///< where segments are whole, but for the addresses
   Decoding inputs, filters;       ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

@@ -354,7 +354,7 @@ class Cta {
       for (int32_t i = 0; i < kSegmentChannels; ++i) v[row * kSegmentChannels + i] = one[i];
     }
     uint32_t words[kRows * Own::kWords];
-    if (leanHere() != Lean::No) {
+    if (p_.lean.rectified && mayBeLean()) {
       own.finishLean(p_.epilogue, v, words);
       forRows([&](int32_t row, int32_t pixel, uint8_t*) {
         const uint32_t ofRow[Own::kWords] = {words[row * Own::kWords], words[row * Own::kWords + 1]};
@@ -373,11 +373,11 @@ class Cta {
   }
 
   /// Addresses are known to a run only.
-  __device__ __forceinline__ Lean leanHere() const {
+  __device__ __forceinline__ bool mayBeLean() const {
     const gemm::EpilogueParams& e = p_.epilogue;
     const uint64_t addresses =
         reinterpret_cast<uint64_t>(e.output) | reinterpret_cast<uint64_t>(e.bias) | reinterpret_cast<uint64_t>(e.residual);
-    return !p_.gathers && addresses % 16 == 0 ? p_.lean : Lean::No;
+    return !p_.gathers && addresses % 16 == 0;
   }
   /// Their loads are in flight together.
   __device__ __forceinline__ void loadResidual(int32_t tile, int32_t channel,
@@ -420,7 +420,7 @@ class Cta {
   __device__ __forceinline__ void finish(int32_t tile, int32_t channel, uint32_t& largest) const {
     const int32_t pixels = p_.epilogue.rows, channels = p_.epilogue.columns;
     if constexpr (!kDecodes && hasSpareRegisters(kSteps)) {
-      if (withLean(leanHere(), [&](auto tag) { finishLean<decltype(tag)::kLean>(tile, channel); })) return;
+      if (mayBeLean() && withLean(p_.lean, [&](auto tag) { finishLean<decltype(tag)::kLean>(tile, channel); })) return;
     }
     if (p_.plain) {
       if (channel >= channels) return;

@@ -1,5 +1,5 @@
-// Single elements of raw_rows on their way from global to shared memory, as 16 bits or as bytes that become f16; which output channel
-// a column of a matrix instruction is.
+// Single elements of raw_rows on their way from global to shared memory, as 16 bits or as bytes that become f16; which output
+// channel a column of a matrix instruction is.
 #pragma once
 
 #include <cstdint>

@@ -442,7 +442,7 @@ class Cta {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
     const int32_t columns = p_.epilogue.columns;
     if constexpr (kDecodes) {
-      if (p_.lean != Lean::No) return finishBytes<true>(first, tile);
+      if (p_.lean.rectified) return finishBytes<true>(first, tile);
     } else {
       if (withLean(p_.lean, [&](auto tag) { finishLean<decltype(tag)::kLean>(first, tile); })) return;
     }

@@ -70,7 +70,7 @@ struct Params {
   /// of 8 bits what PlainBytes has.
   bool isWhole = false;
   bool relu = false;
-  Lean lean = Lean::No;           ///< where a thread stores its outputs at once
+  LeanFlags lean;                 ///< where a thread stores its outputs at once
   int32_t storeElements = 1;      ///< neighbouring outputs and residuals that are aligned to as many elements: 1, 2, 4 or 8
   Decoding inputs, filters;       ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels

@@ -102,7 +102,7 @@ ThinPlan commonPlan(const Problem& p) {
 void complete(const Problem& p, double bytes, const device::Properties& properties, ThinPlan& plan) {
   Params& params = plan.params;
   const int64_t own = threadChannels(plan.tile.channels);
-  if (params.storeElements < own || p.k / p.groups % own != 0) params.lean = kernels::Lean::No;
+  if (params.storeElements < own || p.k / p.groups % own != 0) params.lean = {};
   const int64_t groupTiles = ceilDivide(p.k / p.groups, plan.tile.channels);
   params.groupTiles = divisor(groupTiles);
   params.channelTiles = static_cast<int32_t>(p.groups * groupTiles);

@@ -114,7 +114,7 @@ class Warp {
         for (int32_t i = 0; i < 4; ++i) sum_[0][0][j][i] += sum_[1][0][j][i];
     }
     if constexpr (kDecodes) {
-      if (p_.lean != Lean::No) return finish<Lean::Rectified>();
+      if (p_.lean.rectified) return finish<Lean::Rectified>();
     } else {
       if (withLean(p_.lean, [&](auto tag) { finish<decltype(tag)::kLean>(); })) return;
     }
