@@ -377,7 +377,7 @@ class Cta {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
     const gemm::EpilogueParams& e = p_.epilogue;
     const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);
-    constexpr int32_t kTogether = kSegments == 1 ? kPixels : 2;  ///< pixels whose residuals are on their way at once
+    constexpr int32_t kTogether = kSegments == 1 ? kPixels : 1;  ///< pixels whose residuals are on their way at once
 #pragma unroll
     for (int32_t which = 0; which < kSegments; ++which) {
       if (channel + which * 32 >= e.columns) return;
