@@ -77,8 +77,8 @@
   X(m128x2_k96, 2, 96)                           \
   X(m64x2_k160, 1, 160)
 
-// With a residual: what the larger layers want, and images of few pixels. X(name, channel blocks of the first and the second warpgroup, pixels, PixelShare,
-// Staging)
+// With a residual: what the larger layers want, and images of few pixels. X(name, channel blocks of the first and the second
+// warpgroup, pixels, PixelShare, Staging)
 #define SHIFTCONV_HALO_RESIDUAL_SHAPES(X)          \
   X(k64_n32, 1, 0, 32, Common, Own)                \
   X(k64_n64, 1, 0, 64, Common, Own)                \
