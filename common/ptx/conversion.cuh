@@ -27,6 +27,34 @@ __device__ __forceinline__ uint32_t maximumBf16x2(uint32_t a, uint32_t b) {
   asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
   return larger;
 }
+/// The smaller of each half; NaN where one is (PTX ISA 9.7.4.8).
+__device__ __forceinline__ uint32_t minimumF16x2(uint32_t a, uint32_t b) {
+  uint32_t smaller;
+  asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(smaller) : "r"(a), "r"(b));
+  return smaller;
+}
+__device__ __forceinline__ uint32_t minimumBf16x2(uint32_t a, uint32_t b) {
+  uint32_t smaller;
+  asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(smaller) : "r"(a), "r"(b));
+  return smaller;
+}
+/// The larger and the smaller of two numbers; NaN where one is (PTX ISA 9.7.3.12, 9.7.3.11).
+__device__ __forceinline__ float maximum(float a, float b) {
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+}
+__device__ __forceinline__ float minimum(float a, float b) {
+  float smaller;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(smaller) : "f"(a), "f"(b));
+  return smaller;
+}
+/// a * b, or 0 and 1 beyond these; NaN: 0 (PTX ISA 9.7.3.5, mul.sat).
+__device__ __forceinline__ float multiplySaturated(float a, float b) {
+  float product;
+  asm("mul.rn.sat.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
+  return product;
+}
 /// 16 bits; beyond 448 (infinity, too): 448. NaN: 0x7f.
 __device__ __forceinline__ uint32_t packE4m3(float low, float high) {
   uint16_t pair;
@@ -77,6 +105,13 @@ __device__ __forceinline__ uint32_t packU8(int32_t a, int32_t b, int32_t c, int3
   asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(upper) : "r"(d), "r"(c));
   asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(all) : "r"(b), "r"(a), "r"(upper));
   return all;
+}
+
+/// Bytes of all ones where a byte of the word is negative, else zeros (PTX ISA 9.7.9.7, prmt: the sign of each byte).
+__device__ __forceinline__ uint32_t signsOfBytes(uint32_t word) {
+  uint32_t signs;
+  asm("prmt.b32 %0, %1, 0, 0xBA98;" : "=r"(signs) : "r"(word));
+  return signs;
 }
 
 /// An e4m3 code of the low byte as f32, exactly.

@@ -16,12 +16,17 @@ inline constexpr bool kHasIntegerSums =
     kKind == WgmmaKind::S8S8 || kKind == WgmmaKind::S8U8 || kKind == WgmmaKind::U8S8 || kKind == WgmmaKind::U8U8;
 
 // clang-format off
-#define SHIFTCONV_WGMMA_SIXTEEN(REGISTER, i) \
+#define SHIFTCONV_WGMMA_EIGHT(REGISTER, i) \
   REGISTER(d[i]), REGISTER(d[i + 1]), REGISTER(d[i + 2]), REGISTER(d[i + 3]), REGISTER(d[i + 4]), REGISTER(d[i + 5]), \
-  REGISTER(d[i + 6]), REGISTER(d[i + 7]), REGISTER(d[i + 8]), REGISTER(d[i + 9]), REGISTER(d[i + 10]), REGISTER(d[i + 11]), \
-  REGISTER(d[i + 12]), REGISTER(d[i + 13]), REGISTER(d[i + 14]), REGISTER(d[i + 15])
+  REGISTER(d[i + 6]), REGISTER(d[i + 7])
+#define SHIFTCONV_WGMMA_SIXTEEN(REGISTER, i) \
+  SHIFTCONV_WGMMA_EIGHT(REGISTER, i), SHIFTCONV_WGMMA_EIGHT(REGISTER, i + 8)
+#define SHIFTCONV_WGMMA_SUMS_16(REGISTER) SHIFTCONV_WGMMA_EIGHT(REGISTER, 0)
 #define SHIFTCONV_WGMMA_SUMS_32(REGISTER) SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 0)
+#define SHIFTCONV_WGMMA_SUMS_48(REGISTER) SHIFTCONV_WGMMA_SUMS_32(REGISTER), SHIFTCONV_WGMMA_EIGHT(REGISTER, 16)
 #define SHIFTCONV_WGMMA_SUMS_64(REGISTER) SHIFTCONV_WGMMA_SUMS_32(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 16)
+#define SHIFTCONV_WGMMA_SUMS_80(REGISTER) SHIFTCONV_WGMMA_SUMS_64(REGISTER), SHIFTCONV_WGMMA_EIGHT(REGISTER, 32)
+#define SHIFTCONV_WGMMA_SUMS_96(REGISTER) SHIFTCONV_WGMMA_SUMS_64(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 32)
 #define SHIFTCONV_WGMMA_SUMS_128(REGISTER) \
   SHIFTCONV_WGMMA_SUMS_64(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 32), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 48)
 #define SHIFTCONV_WGMMA_SUMS_192(REGISTER) \
@@ -69,10 +74,16 @@ inline constexpr bool kHasIntegerSums =
 /// int32_t of integers, which wrap.
 template <WgmmaKind kKind, int kN, class Sum>
 __device__ __forceinline__ void wgmmaNarrow(Sum (&d)[kN / 2], uint64_t a, uint64_t b, uint32_t accumulate) {
-  static_assert(kN == 32 || kN == 64 || kN == 128 || kN == 192 || kN == 224 || kN == 256, "the widths that are instantiated");
+  static_assert(
+      kN == 16 || kN == 32 || kN == 48 || kN == 64 || kN == 80 || kN == 96 || kN == 128 || kN == 192 || kN == 224 || kN == 256,
+      "the widths that are instantiated");
   static_assert(std::is_same_v<Sum, std::conditional_t<kHasIntegerSums<kKind>, int32_t, float>>);
+  SHIFTCONV_WGMMA_KINDS(16, "%8", "%9", "%10")
   SHIFTCONV_WGMMA_KINDS(32, "%16", "%17", "%18")
+  SHIFTCONV_WGMMA_KINDS(48, "%24", "%25", "%26")
   SHIFTCONV_WGMMA_KINDS(64, "%32", "%33", "%34")
+  SHIFTCONV_WGMMA_KINDS(80, "%40", "%41", "%42")
+  SHIFTCONV_WGMMA_KINDS(96, "%48", "%49", "%50")
   SHIFTCONV_WGMMA_KINDS(128, "%64", "%65", "%66")
   SHIFTCONV_WGMMA_KINDS(192, "%96", "%97", "%98")
   SHIFTCONV_WGMMA_KINDS(224, "%112", "%113", "%114")

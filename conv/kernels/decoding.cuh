@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/ptx/conversion.cuh"
 #include "common/ptx/packed_operands.cuh"
@@ -15,15 +16,32 @@ template <Coding kCoding>
 struct CodingConstant {
   static constexpr Coding kValue = kCoding;
 };
-/// Calls `work` with a CodingConstant. One branch, the same for every thread of a launch, instead of one at every word.
+/// Calls `work` with a CodingConstant. One branch, the same for every thread of a launch, instead of one at every word. The
+/// frequent cases come first, so that few instructions are fetched from elsewhere.
 template <class Work>
 __device__ __forceinline__ void withCoding(const Decoding& inputs, const Decoding& filters, Work&& work) {
-  if (inputs.isInteger)
-    work(CodingConstant<Coding::Integers>{});
-  else if (inputs.isE5m2 || filters.isE5m2)
-    work(CodingConstant<Coding::Floats>{});
-  else
+  const bool isE5m2 = inputs.isE5m2 || filters.isE5m2;
+  if (!inputs.isInteger && !isE5m2)
     work(CodingConstant<Coding::E4m3>{});
+  else if (!isE5m2)
+    work(CodingConstant<Coding::Integers>{});
+  else
+    work(CodingConstant<Coding::Floats>{});
+}
+
+/// Calls `work` with two std::bool_constant: whether bytes of the input, and of the filter, are signed integers.
+template <class Work>
+__device__ __forceinline__ void withSigns(const Decoding& inputs, const Decoding& filters, Work&& work) {
+  const auto withFilters = [&](auto isInputSigned) {
+    if (filters.sign != 0)
+      work(isInputSigned, std::true_type());
+    else
+      work(isInputSigned, std::false_type());
+  };
+  if (inputs.sign != 0)
+    withFilters(std::true_type());
+  else
+    withFilters(std::false_type());
 }
 
 /// Elements kFirst and kFirst + 1 of a word, exactly; the first lowest. No branches.

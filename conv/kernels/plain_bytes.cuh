@@ -76,15 +76,18 @@ struct PlainBytes {
                                              uint32_t (&words)[(kAll + 3) / 4]) const {
     static_assert(kAll % kCount == 0);
     const LeanBytes lean(e);
+    float factors[kCount], biases[kCount];
 #pragma unroll
-    for (int32_t i = 0; i < kAll; ++i) v[i] = lean.finished(v[i] * e.alpha * scale[i % kCount] + bias[i % kCount]);
+    for (int32_t i = 0; i < kCount; ++i) factors[i] = lean.factorOf(scale[i]), biases[i] = lean.biasOf(bias[i]);
+#pragma unroll
+    for (int32_t i = 0; i < kAll; ++i) v[i] = fmaf(v[i], factors[i % kCount], biases[i % kCount]);
     const auto at = [&](int32_t i) { return i < kAll ? v[i < kAll ? i : 0] : 0.0f; };
     if (e.outputType == gemm::NumberType::S8) {
 #pragma unroll
-      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = packLean<true>(at(i), at(i + 1), at(i + 2), at(i + 3));
+      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = lean.packed<true>(at(i), at(i + 1), at(i + 2), at(i + 3));
     } else {
 #pragma unroll
-      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = packLean<false>(at(i), at(i + 1), at(i + 2), at(i + 3));
+      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = lean.packed<false>(at(i), at(i + 1), at(i + 2), at(i + 3));
     }
   }
 

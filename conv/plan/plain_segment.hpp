@@ -1,6 +1,8 @@
 // Which problems the short epilogues of conv/kernels/plain_segment.cuh and plain_bytes.cuh can finish.
 #pragma once
 
+#include <cmath>
+
 #include "conv/kernels/lean.hpp"
 #include "conv/kernels/plain_activation.hpp"
 #include "conv/problem/problem.hpp"
@@ -26,10 +28,12 @@ inline bool isPlainBytes(const Problem& p) {
          kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) && (!p.hasBias || p.biasType == DataType::F32);
 }
 
-/// Of those, what has code in one piece, as Lean: e4m3 or s8 after scales, a bias and ReLU.
+/// Of those, what has code in one piece, as Lean: e4m3 or s8 after scales, a bias and ReLU. The output's scale is multiplied into
+/// alpha, which must not overflow, and commutes with ReLU, as it is positive.
 inline bool isLeanBytes(const Problem& p) {
   return isPlainBytes(p) && (p.outputType == DataType::E4M3 || p.outputType == DataType::S8) && p.outputZeroPoint == 0 &&
-         (p.activation == Activation::None || p.activation == Activation::Relu);
+         (p.activation == Activation::None || p.activation == Activation::Relu) && p.outScale > 0 &&
+         std::isfinite(p.alpha * p.outScale);
 }
 
 /// Of an output of the operands' 16-bit type, whatever type the bias has.

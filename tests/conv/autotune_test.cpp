@@ -98,7 +98,9 @@ TEST_F(Autotune, TakesTheFastest) {
 
   std::shared_ptr<const Plan> again;
   ASSERT_TRUE(makePlan(problem_, device_.properties(), {"halo", plan->options}, again).ok());
-  EXPECT_EQ(describe(*plan), describe(*again));
+  // But for the estimate, which among others may end after fewer rounds of corrections (docs/planner.md).
+  const auto withoutEstimate = [](const std::string& description) { return description.substr(0, description.find("\nestimate")); };
+  EXPECT_EQ(withoutEstimate(describe(*plan)), withoutEstimate(describe(*again)));
 }
 
 /// The winner first, then the measured ones from the fastest to the slowest, then the others by their estimates.

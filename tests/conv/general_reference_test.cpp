@@ -214,6 +214,42 @@ TEST(GeneralReferenceByHand, EpilogueInItsOrder) {
   EXPECT_EQ(result.amax, 0);
 }
 
+TEST(GeneralReferenceByHand, CoversAScaleThatIsMultipliedInFirst) {
+  // A bias that nearly cancels the sum: then the bias's own rounding counts.
+  constexpr uint64_t kSeed = 11;
+  constexpr int64_t kInputs = 64, kOutputs = 4096;
+  Problem p;
+  ASSERT_TRUE(parse("1x1x1x64 s8 * 4096x1x1x64 -> s8 alpha 0.013 channel_scale bias out_scale 1.3", p).ok());
+  std::mt19937_64 random(kSeed);
+  Tensors tensors = randomTensors(p, random);
+  std::vector<float> scale(kOutputs), bias(kOutputs), sum(kOutputs);
+  std::uniform_real_distribution<float> near1(0.5f, 2.0f), offset(-60.0f, 60.0f);
+  for (size_t k = 0; k < kOutputs; ++k) {
+    for (int64_t c = 0; c < kInputs; ++c)
+      sum[k] += static_cast<float>(at(DataType::S8, tensors.bytes[TensorName::Input], c) *
+                                   at(DataType::S8, tensors.bytes[TensorName::Filter], static_cast<int64_t>(k) * kInputs + c));
+    scale[k] = near1(random);
+    bias[k] = offset(random) - p.alpha * scale[k] * sum[k];
+  }
+  const auto bytesOf = [](const std::vector<float>& values) {
+    std::vector<std::byte> bytes(values.size() * sizeof(float));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+  };
+  tensors.bytes[TensorName::ChannelScale] = bytesOf(scale);
+  tensors.bytes[TensorName::Bias] = bytesOf(bias);
+  const Expectation result = convolve(p, tensors.operands());
+  double largestShare = 0;
+  for (size_t k = 0; k < kOutputs; ++k) {
+    const float folded = std::fma(sum[k], p.alpha * p.outScale * scale[k], bias[k] * p.outScale);
+    const double exact = (double{p.alpha} * double{scale[k]} * double{sum[k]} + double{bias[k]}) * double{p.outScale};
+    const double bound = result.bound[k] - 0.5;  // without the conversion's half
+    ASSERT_LE(std::abs(folded - exact), bound) << "channel " << k << ", seed " << kSeed;
+    largestShare = std::max(largestShare, std::abs(folded - exact) / bound);
+  }
+  EXPECT_GT(largestShare, 0.4) << "a bound that is not reached says little";
+}
+
 TEST(GeneralReferenceByHand, AgreesWithTheFastPath) {
   Problem p;
   ASSERT_TRUE(parse("2x7x5x19 f16 * 11x3x2x19 pad 1,1,0,1 stride 2,1 -> f32", p).ok());

@@ -149,18 +149,22 @@ TEST(GatheredPlans, CountTheTapsThatReachTheImage) {
 }
 
 /// Rows of outputs and residuals are whole 16 bytes, or stored and read in smaller pieces.
-TEST(Im2colPlans, AreNarrowWhereSomeRowIs) {
-  for (const auto& [text, narrow] : {std::pair{"1x9x9x64 f16 * 40x3x3x64 -> f16", false},
-                                     {"1x9x9x64 f16 * 36x3x3x64 -> f16", true},
-                                     {"1x9x9x64 f16 * 36x3x3x64 -> f16 pitch 40", true},
-                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 pitch 44", true},
-                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 pitch 48", false},
-                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1", false},
-                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1 residual_pitch 42", true},
-                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1 residual_pitch 48", false}}) {
+TEST(Im2colPlans, HavePiecesThatDivideAllRows) {
+  for (const auto& [text, bytes] : {std::pair{"1x9x9x64 f16 * 40x3x3x64 -> f16", 16},
+                                    {"1x9x9x64 f16 * 36x3x3x64 -> f16", 8},
+                                    {"1x9x9x64 f16 * 38x3x3x64 -> f16", 4},
+                                    {"1x9x9x64 f16 * 36x3x3x64 -> f16 pitch 40", 8},
+                                    {"1x9x9x64 f16 * 40x3x3x64 -> f16 pitch 44", 8},
+                                    {"1x9x9x64 f16 * 40x3x3x64 -> f16 pitch 48", 16},
+                                    {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1", 16},
+                                    {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1 residual_pitch 42", 4},
+                                    {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1 residual_pitch 48", 16},
+                                    {"1x9x9x64 e4m3 * 48x3x3x64 -> e4m3", 16},
+                                    {"1x9x9x64 e4m3 * 40x3x3x64 -> e4m3", 8},
+                                    {"1x9x9x64 e4m3 * 48x3x3x64 -> e4m3 pitch 52", 4}}) {
     const auto plans = sm90::im2colCandidates(problemOf(text), deviceOf(9));
     ASSERT_FALSE(plans.empty()) << text;
-    for (const sm90::Im2colPlan& plan : plans) EXPECT_EQ(plan.params.narrow, narrow) << text << ": " << plan.describe();
+    for (const sm90::Im2colPlan& plan : plans) EXPECT_EQ(plan.params.pieceBytes, bytes) << text << ": " << plan.describe();
   }
 }
 

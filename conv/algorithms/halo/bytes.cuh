@@ -91,12 +91,15 @@ struct LeanCodes {
   LeanBytes lean;
 
   __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, int32_t firstChannel)
-      : own(e, Lean::Rectified, firstChannel), lean(e) {}
+      : own(e, Lean::Rectified, firstChannel), lean(e) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) own.scale[half] *= lean.scale, own.bias[half] = lean.biasOf(own.bias[half]);
+  }
 
   template <class Sum, int kRegisters>
   __device__ __forceinline__ uint32_t of(const Sum (&d)[kRegisters], int first) const {
-    const auto number = [&](int i) { return lean.finished(own.applied(static_cast<float>(d[first + i]), first + i)); };
-    return packLean<kIntegers>(number(0), number(1), number(2), number(3));
+    const auto number = [&](int i) { return own.applied(static_cast<float>(d[first + i]), first + i); };
+    return lean.packed<kIntegers>(number(0), number(1), number(2), number(3));
   }
 };
 

@@ -61,6 +61,10 @@ class Epilogue {
       if (e.bias != nullptr)
         gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float b) { bias = b; });
       if (e.columnScale != nullptr && channel < e.columns) scale = e.columnScale[channel];
+      if constexpr (Kind::kElementBytes == 1) {
+        const LeanBytes lean(e);
+        if (p_.lean.rectified) bias = lean.biasOf(bias), scale = lean.factorOf(scale);
+      }
       control_.bias[i] = bias;
       control_.scale[i] = scale;
     }
@@ -119,21 +123,24 @@ class Epilogue {
   __device__ __forceinline__ void forEachPiece(uint32_t warp, Body&& body) const {
     constexpr int32_t kPieces = kChannels * kElementBytes / kBytes, kTurns = (16 * kPieces + 31) / 32;
     constexpr int32_t kUnrolled = kTurns < 8 ? kTurns : 8;
+    constexpr bool kAreWhole = 16 * kPieces % 32 == 0;
 #pragma unroll kUnrolled
     for (int32_t i = 0; i < kTurns; ++i) {
       const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces, column = piece % kPieces;
       const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row;
       const int32_t channel = firstChannel_ + column * (kBytes / kElementBytes);
       body(staged<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + column * kBytes),
-           pixel, channel, pixel < endPixel_ && channel < endChannel_);
+           pixel, channel, (kAreWhole || row < 16) && pixel < endPixel_ && channel < endChannel_);
     }
   }
   template <class Body>
   __device__ __forceinline__ void inPieces(Body&& body) const {
-    if (p_.narrow)
-      body(std::integral_constant<int32_t, 4>());
-    else
+    if (p_.pieceBytes == 16)
       body(std::integral_constant<int32_t, 16>());
+    else if (p_.pieceBytes == 8)
+      body(std::integral_constant<int32_t, 8>());
+    else
+      body(std::integral_constant<int32_t, 4>());
   }
   /// The staged rows to global memory.
   template <int32_t kElementBytes>
@@ -151,6 +158,10 @@ class Epilogue {
         uint4 channels;
         ptx::loadShared16Bytes(address, channels.x, channels.y, channels.z, channels.w);
         *reinterpret_cast<uint4*>(to) = channels;
+      } else if constexpr (kBytes == 8) {
+        uint2 channels;
+        ptx::loadShared8Bytes(address, channels.x, channels.y);
+        *reinterpret_cast<uint2*>(to) = channels;
       } else {
         *reinterpret_cast<uint32_t*>(to) = ptx::loadShared4Bytes(address);
       }
@@ -233,28 +244,66 @@ class Epilogue {
     copyPieces<2, 16>(warp);
   }
 
-  /// As isLeanBytes says, and whole 16 bytes of outputs.
+  /// As isLeanBytes says. Words have a pair of channels of fragment j and one of j + 1, which `copyOrdered` tells apart.
   __device__ __forceinline__ void storeLeanBytes(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
-    const gemm::EpilogueParams& e = p_.epilogue;
-    const LeanBytes lean(e);
-    const uint32_t at = stagedPairs(warp);
+    const LeanBytes lean(p_.epilogue);
     const int32_t own = static_cast<int32_t>(threadIdx.x % 4 * 2);
+    // Of rows g and g + 8, fragments j and j + 1.
+    const auto wordsOf = [&](int32_t j, uint32_t(&words)[2]) {
+      const auto two = [&](const float* values, int32_t i) { return *reinterpret_cast<const float2*>(values + (j + i) * 8 + own); };
+      const float2 factors[2] = {two(control_.scale, 0), two(control_.scale, 1)},
+                   biases[2] = {two(control_.bias, 0), two(control_.bias, 1)};
 #pragma unroll
-    for (int32_t j = 0; j < kFragments; j += 2) {
-      float v[8];
+      for (int32_t row = 0; row < 2; ++row) {
+        float v[4];
 #pragma unroll
-      for (int32_t i = 0; i < 4; ++i) {
-        const int32_t channel = (j + i / 2) * 8 + own;
-        const float2 scale = *reinterpret_cast<const float2*>(control_.scale + channel),
-                     bias = *reinterpret_cast<const float2*>(control_.bias + channel);
-        const float low = static_cast<float>(sums[4 * j + 2 * i]) * e.alpha * scale.x + bias.x,
-                    high = static_cast<float>(sums[4 * j + 2 * i + 1]) * e.alpha * scale.y + bias.y;
-        v[2 * i] = lean.finished(low), v[2 * i + 1] = lean.finished(high);
+        for (int32_t i = 0; i < 2; ++i) {
+          const Sum* const pair = sums + 4 * (j + i) + 2 * row;
+          v[2 * i] = fmaf(static_cast<float>(pair[0]), factors[i].x, biases[i].x);
+          v[2 * i + 1] = fmaf(static_cast<float>(pair[1]), factors[i].y, biases[i].y);
+        }
+        words[row] = lean.packed<kHasIntegers>(v[0], v[1], v[2], v[3]);
       }
-      storePairs(at, j, v, packLean<kHasIntegers>);
+    };
+    // As matrices of pairs of bytes: number m has rows 8 * (m % 2).., channels 16 * (m / 2).. from fragment j on.
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t rows = staged<1>(warp) + lane % 16 * stagedPitch(kChannels, 1) + lane / 16 * 16;
+#pragma unroll
+    for (int32_t j = 0; j < kFragments; j += 4) {
+      uint32_t first[2], second[2];
+      wordsOf(j, first);
+      if (j + 2 < kFragments) {
+        wordsOf(j + 2, second);
+        ptx::storeMatrices(rows + j * 8, {first[0], first[1], second[0], second[1]});
+      } else {
+        ptx::storeMatrices(rows + j * 8, first[0], first[1]);
+      }
     }
     __syncwarp();
-    copyPieces<1, 16>(warp);
+    inPieces([&](auto bytes) { copyOrdered<decltype(bytes)::value>(warp); });
+  }
+  /// Rows of words {2t, 2t + 1, 2t + 8, 2t + 9}, t = 0..3, of each 16 channels to global memory.
+  template <int32_t kBytes>
+  __device__ __forceinline__ void copyOrdered(uint32_t warp) const {
+    auto* const output = static_cast<uint8_t*>(p_.epilogue.output);
+    forEachPiece<1, 16>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+      if (!exists) return;
+      uint4 mixed;
+      ptx::loadShared16Bytes(address, mixed.x, mixed.y, mixed.z, mixed.w);
+      const uint32_t words[4] = {__byte_perm(mixed.x, mixed.y, 0x5410), __byte_perm(mixed.z, mixed.w, 0x5410),
+                                 __byte_perm(mixed.x, mixed.y, 0x7632), __byte_perm(mixed.z, mixed.w, 0x7632)};
+      uint8_t* const to = output + pixel * p_.epilogue.outputPitch + channel;
+      if constexpr (kBytes == 16) {
+        *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+      } else if constexpr (kBytes == 8) {
+        *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[1]);
+        if (channel + 8 < endChannel_) *reinterpret_cast<uint2*>(to + 8) = make_uint2(words[2], words[3]);
+      } else {
+#pragma unroll
+        for (int32_t i = 0; i < 4; ++i)
+          if (channel + 4 * i < endChannel_) *reinterpret_cast<uint32_t*>(to + 4 * i) = words[i];
+      }
+    });
   }
 
   /// Calls body(j, v) with what becomes of the sums of fragments j and j + 1. One loop without an activation, which fetches no code

@@ -71,10 +71,10 @@ struct Params {
   int32_t receivedOffset = 0;  ///< from the stages, of the sums of the others
   int32_t stagingOffset = 0;   ///< of staged outputs, from the stages; after them, and sums, where a residual waits
   Packed packed = Packed::No;
-  LeanFlags lean;                 ///< where outputs are whole 16 bytes
+  LeanFlags lean;                 ///< of 16 bits: where outputs are whole 16 bytes
   bool filterAhead = false;       ///< the filter is constant, and is read before the kernel ahead has ended
   bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
-  bool narrow = false;            ///< outputs and residual in pieces of 4 bytes; else of 16
+  int32_t pieceBytes = 16;        ///< outputs and residual are whole pieces of so many: 4, 8 or 16
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
   /// 1: the CTAs whose ranks in the cluster differ by 1 have neighbouring tiles of channels, and share their pixels. Divisor of
   /// channelTiles: pairs of tiles, then, of which the last one may have nothing to do.

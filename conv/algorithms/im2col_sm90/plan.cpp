@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -134,11 +135,11 @@ Packed packedOf(const Problem& p) {
   const DataType half = isHalf(p.inputType) ? p.inputType : DataType::F16;
   return p.outputType == half && p.outScale == 1 && hasWhole(2) ? Packed::Halves : Packed::No;
 }
-/// Rows of outputs or residuals that do not consist of whole 16 bytes.
-bool isNarrow(const Problem& p, Packed packed) {
-  const int64_t elements = packed == Packed::Bytes ? 16 : 8;
-  return groupColumns(p) % elements != 0 || p.outputPitch() % elements != 0 ||
-         (p.hasResidual() && p.residualPitch() % elements != 0);
+/// The largest pieces that rows of packed outputs, and of residuals, consist of.
+int32_t pieceBytesOf(const Problem& p, Packed packed) {
+  const int64_t residual = p.hasResidual() ? p.residualPitch() : 0;
+  const int64_t all = std::gcd(std::gcd(groupColumns(p), p.outputPitch()), residual) * (packed == Packed::Bytes ? 1 : 2);
+  return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : 4;
 }
 
 /// Of the taps along an axis, the share that a row of outputs reads inside of the image.
@@ -279,10 +280,10 @@ std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
   params.chunks = chunksOf(p.firstChannels() / p.groups) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
   params.packed = packedOf(p);
   params.residualWaits = residualWaits(p);
-  params.narrow = isNarrow(p, params.packed);
+  params.pieceBytes = pieceBytesOf(p, params.packed);
   params.epilogue = epilogueOf(p);
-  if (params.packed != Packed::No && !params.narrow)
-    params.lean = isHalf(p.inputType) ? leanHalves(p) : isLeanBytes(p) ? kernels::Lean::Rectified : kernels::Lean::No;
+  if (params.packed == Packed::Bytes && isLeanBytes(p)) params.lean = kernels::Lean::Rectified;
+  if (isHalf(p.inputType) && params.packed != Packed::No && params.pieceBytes == 16) params.lean = leanHalves(p);
   plan.kind = kindOf(p);
   return {};
 }

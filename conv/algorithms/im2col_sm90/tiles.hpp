@@ -22,10 +22,15 @@
 
 /// Of these the ones for 8-bit operands, whose wgmma is instantiated for fewer widths.
 #define SHIFTCONV_IM2COL_BYTES_TILES(X) \
+  X(64, 16, 8)                          \
   X(64, 32, 8)                          \
+  X(64, 48, 6)                          \
   X(64, 64, 6)                          \
+  X(64, 80, 4)                          \
+  X(64, 96, 4)                          \
   X(64, 128, 3)                         \
   X(64, 256, 1)                         \
+  X(128, 48, 3)                         \
   X(128, 64, 3)                         \
   X(128, 128, 2)                        \
   X(128, 256, 1)                        \

@@ -25,8 +25,9 @@ inline constexpr Instance kInstances[] = {{8, 2, 16}, {8, 2, 32}, {8, 4, 16}, {8
                                           {4, 1, 16}, {4, 1, 32}, {4, 3, 16}, {4, 8, 16}, {2, 4, 16}, {2, 8, 16}};
 
 /// Of elements of 8 bits.
-inline constexpr Instance kByteInstances[] = {{8, 2, 16}, {8, 2, 32}, {8, 4, 16}, {8, 6, 16}, {8, 8, 16}, {8, 10, 16}, {8, 16, 16},
-                                              {4, 1, 16}, {4, 1, 32}, {4, 3, 16}, {4, 8, 16}, {2, 4, 16}, {2, 8, 16}};
+inline constexpr Instance kByteInstances[] = {{8, 2, 16}, {8, 2, 32},  {8, 4, 16},  {8, 4, 32}, {8, 6, 16},
+                                              {8, 8, 16}, {8, 10, 16}, {8, 16, 16}, {4, 1, 16}, {4, 1, 32},
+                                              {4, 3, 16}, {4, 3, 32},  {4, 8, 16},  {2, 4, 16}, {2, 8, 16}};
 
 /// By registers: a tile's pixels as operands, the next one's as they come, its sums, and what the rest takes.
 SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(int32_t elementBytes, Instance i) {

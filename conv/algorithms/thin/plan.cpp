@@ -143,9 +143,6 @@ std::string thinRefusal(const Problem& p, const device::Properties& properties) 
   if (isDecoded(p) && commonVector({p.groupChannels(), p.inputPitch()}) < kLeastDecodedVector)
     return fmt::format("thin needs C / groups and input_pixel_pitch to be multiples of {} for {}, but they are {} and {}",
                        kLeastDecodedVector, nameOf(p.inputType), p.groupChannels(), p.inputPitch());
-  if (const int64_t products = p.t * p.r * p.s * p.groupChannels(); isInteger(p.inputType) && products > mostExactProducts(p))
-    return fmt::format("thin needs at most {} products T*R*S*C/groups of {} and {}, but they are {}", mostExactProducts(p),
-                       nameOf(p.inputType), nameOf(p.filterType), products);
   if (std::string refused = zeroPointRefusal("thin", p); !refused.empty()) return refused;
   if (p.groups > 1 && p.groupChannels() < kLeastGroupChannels)
     return fmt::format("thin needs {} input channels a group or more, but there are {}", kLeastGroupChannels, p.groupChannels());

@@ -13,8 +13,8 @@
 //  - Rows of operand B are in such an order that a thread gets neighbouring channels of a pixel.
 //  - Vectors after the end of the reduction, and pixels of taps outside of the image, are zeros without a load. Pixels and
 //    channels after the end are those of the last one, and not stored.
-//  - Elements of 8 bits become f16 in registers, after the loads of a batch: exactly, and sums of integers that stay below 2^24,
-//    as the planner sees to, are exact, too.
+//  - 8-bit floats become f16 in registers, after the loads of a batch: exactly, and what mma.sync of them assembles to. Integers
+//    are multiplied as they are, a block at a time, and their sums are s32.
 //  - Common epilogues have code of their own, in one piece: see Lean.
 //  - ptxas would sink each load to its use. A __syncwarp() after a batch keeps them together, and in flight together.
 #pragma once
@@ -27,9 +27,9 @@
 #include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/dependent_launch.cuh"
-#include "common/ptx/matrix_move.cuh"
 #include "conv/algorithms/thin/block_row.cuh"
 #include "conv/algorithms/thin/params.hpp"
+#include "conv/algorithms/thin/sums.cuh"
 #include "conv/kernels/decoding.cuh"
 #include "conv/kernels/lean.cuh"
 #include "conv/kernels/packing.cuh"
@@ -49,8 +49,6 @@ class Warp {
   static constexpr int32_t kBatch = batchBlocks(kTile, kVector);
   using Row = BlockRow<kVector, kRawBytes>;
   static constexpr int32_t kBlockVectors = 4 * Row::kVectors;
-  /// Independent sums, so that products of a few accumulators do not wait for each other.
-  static constexpr int32_t kChains = kRows * kColumns <= 4 ? 2 : 1;
 
  public:
   __device__ explicit Warp(const Params& params) : p_(params) {
@@ -107,12 +105,7 @@ class Warp {
  private:
   __device__ __forceinline__ void finishAll() {
     if (!p_.launchEarly) ptx::launchDependents();
-    if constexpr (kChains > 1) {
-#pragma unroll
-      for (int32_t j = 0; j < kColumns; ++j)
-#pragma unroll
-        for (int32_t i = 0; i < 4; ++i) sum_[0][0][j][i] += sum_[1][0][j][i];
-    }
+    sums_.addChains(areIntegers());
     if constexpr (kDecodes) {
       if (p_.lean.rectified) return finish<Lean::Rectified>();
     } else {
@@ -124,6 +117,8 @@ class Warp {
       finish<Lean::No>();
   }
 
+  /// The sums are bits of s32.
+  __device__ __forceinline__ bool areIntegers() const { return kDecodes && p_.inputs.isInteger; }
   static __device__ __forceinline__ uint32_t lane() { return threadIdx.x % 32; }
   __device__ __forceinline__ uint32_t split() const { return 1u << p_.splitShift; }
 
@@ -197,28 +192,10 @@ class Warp {
       load(pixels, weights, first, next);
     __syncwarp();  // site: loads_kept
     if constexpr (kDecodes)
-      withCoding(p_.inputs, p_.filters, [&](auto coding) { multiply<decltype(coding)::kValue>(pixels, weights); });
+      withCoding(p_.inputs, p_.filters,
+                 [&](auto coding) { sums_.template add<decltype(coding)::kValue>(pixels, weights, p_.inputs, p_.filters); });
     else
-      multiply<Coding::Floats>(pixels, weights);
-  }
-  template <Coding kCoding, int32_t kCount>
-  __device__ __forceinline__ void multiply(const Row (&pixels)[kCount][kRows], const Row (&weights)[kCount][kColumns]) {
-#pragma unroll
-    for (int32_t b = 0; b < kCount; ++b)
-#pragma unroll
-      for (int32_t slice = 0; slice < 2; ++slice) {
-        uint2 weight[kColumns];
-#pragma unroll
-        for (int32_t j = 0; j < kColumns; ++j) weight[j] = weights[b][j].template four<kCoding>(slice, p_.filters);
-#pragma unroll
-        for (int32_t i = 0; i < kRows; i += 2) {
-          const uint2 low = pixels[b][i].template four<kCoding>(slice, p_.inputs),
-                      high = pixels[b][i + 1].template four<kCoding>(slice, p_.inputs);
-#pragma unroll
-          for (int32_t j = 0; j < kColumns; ++j)
-            ptx::mma16x8x16<Element>(sum_[slice % kChains][i / 2][j], low.x, high.x, low.y, high.y, weight[j].x, weight[j].y);
-        }
-      }
+      sums_.template add<Coding::Floats>(pixels, weights, p_.inputs, p_.filters);
   }
   static __device__ __forceinline__ int32_t blockOf(int32_t first, int32_t next, int32_t b) {
     return first + b / kStepBlocks * next + b % kStepBlocks;
@@ -263,9 +240,6 @@ class Warp {
   }
 
   // ---- Sums --------------------------------------------------------------------------------------------------------------------
-  /// Sum of this lane's channel `channel_` + i in a row.
-  __device__ __forceinline__ float& sumOf(int32_t row, int32_t i) { return sum_[0][row / 2][i / 2][row % 2 * 2 + i % 2]; }
-
   /// kSegment sums of a row of this team's tile that the warp `rank` has summed.
   __device__ __forceinline__ float* exchanged(int32_t row, int32_t segment, int32_t rank) const {
     extern __shared__ float4 dynamicShared[];
@@ -282,7 +256,7 @@ class Warp {
     for (int32_t segment = 0; segment < kOwn / kSegment; ++segment) {
       Segment values;
 #pragma unroll
-      for (int32_t i = 0; i < kSegment; ++i) values.value[i] = sumOf(row, segment * kSegment + i);
+      for (int32_t i = 0; i < kSegment; ++i) values.value[i] = sums_.of(row, segment * kSegment + i);
       *reinterpret_cast<Segment*>(exchanged(row, segment, rank_)) = values;
     }
   }
@@ -337,13 +311,19 @@ class Warp {
     for (int32_t row = 0; row < kRows; ++row) {
       if (ownerOf(row) != rank_) continue;
       if (split() > 1) addOthers(row);
-      if (!isOwn(row)) continue;
-      if constexpr (kDecodes)
-        storeBytes<kLean>(row);
-      else if constexpr (kLean != Lean::No)
-        storeLean<kLean>(row);
-      else
-        store(row);
+      if constexpr (!kDecodes) {
+        if (!isOwn(row)) continue;
+        if constexpr (kLean != Lean::No)
+          storeLean<kLean>(row);
+        else
+          store(row);
+      }
+    }
+    if constexpr (kDecodes) {
+      if (areIntegers()) sums_.makeFloats();
+#pragma unroll
+      for (int32_t row = 0; row < kRows; ++row)
+        if (isOwn(row)) storeBytes<kLean>(row);
     }
   }
 
@@ -360,7 +340,10 @@ class Warp {
 #pragma unroll
       for (const Segment& one : others)
 #pragma unroll
-        for (int32_t i = 0; i < kSegment; ++i) sumOf(row, segment * kSegment + i) += one.value[i];
+        for (int32_t i = 0; i < kSegment; ++i) {
+          float& sum = sums_.of(row, segment * kSegment + i);
+          sum = added(sum, one.value[i], areIntegers());
+        }
     }
   }
 
@@ -372,7 +355,7 @@ class Warp {
   __device__ __forceinline__ void storeBytes(int32_t row) {
     float v[kOwn];
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; ++i) v[i] = sumOf(row, i);
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i);
     uint32_t words[PlainBytes<kOwn>::kWords];
     const auto pixel = static_cast<int32_t>(rowPixel(row));
     if constexpr (kLean != Lean::No) {
@@ -390,7 +373,7 @@ class Warp {
     if (channel_ >= channelEnd_) return;
     float v[kOwn];
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; ++i) v[i] = sumOf(row, i) + bias_[i];
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i) + bias_[i];
     Pairs out;
     packLean<Element, kLean>(p_.epilogue, leastPair<Element>(p_.relu), v, residual_[row], out.pair);
     *reinterpret_cast<Pairs*>(static_cast<uint16_t*>(p_.epilogue.output) +
@@ -400,7 +383,7 @@ class Warp {
   __device__ __forceinline__ void store(int32_t row) {
     float v[kOwn];
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; ++i) v[i] = sumOf(row, i) + bias_[i];
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i) + bias_[i];
     if (p_.epilogue.residual != nullptr) {
 #pragma unroll
       for (int32_t i = 0; i < kOwn; i += 2) {
@@ -448,12 +431,11 @@ class Warp {
       for (int32_t rank = 0; rank < static_cast<int32_t>(split()); ++rank) {
         const auto values = *reinterpret_cast<const Segment*>(exchanged(row, segment, rank));
 #pragma unroll
-        for (int32_t j = 0; j < kSegment; ++j) sum[j] += values.value[j];
+        for (int32_t j = 0; j < kSegment; ++j) sum[j] = added(sum[j], values.value[j], areIntegers());
       }
       uint32_t bits[kSegment];
 #pragma unroll
-      for (int32_t j = 0; j < kSegment; ++j)
-        bits[j] = kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(sum[j])) : __float_as_uint(sum[j]);
+      for (int32_t j = 0; j < kSegment; ++j) bits[j] = __float_as_uint(sum[j]);
       float values[kSegment];
       gemm::computeSegment(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel, bits, values, largest);
       gemm::storeSegment(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel, values);
@@ -471,7 +453,7 @@ class Warp {
   int32_t offset_[kRows];   ///< bytes, of tap 0
   uint32_t inside_[kRows];  ///< which taps are inside of the image
   int32_t weights_[kColumns];
-  float sum_[kChains][kRows / 2][kColumns][4] = {};
+  Sums<Element, kRows, kColumns> sums_;
   PlainBytes<kOwn> ofBytes_;  ///< where operands have 8 bits
   float bias_[kOwn] = {};
   uint32_t residual_[kRows][kOwn / 2] = {};
