@@ -29,11 +29,39 @@ __device__ __forceinline__ bool withLean(const LeanFlags& lean, Body&& body) {
     body(LeanTag<Lean::Residual>());
     return true;
   }
+  if (lean.hardSwish) {
+    body(LeanTag<Lean::HardSwish>());
+    return true;
+  }
+  if (lean.clamp) {
+    body(LeanTag<Lean::Clamp>());
+    return true;
+  }
   return false;
 }
 
-/// `v`: sums with their bias. kMostSilu: see silu. `residual`: pairs, where there is one; `least`: of leastPair, as the activation
-/// says.
+/// What comes before packing. kMostSilu: see silu.
+template <Lean kLean, int32_t kMostSilu = 4, int32_t kCount>
+__device__ __forceinline__ void activateLean(float (&v)[kCount]) {
+  if constexpr (kLean == Lean::Silu) gemm::silu<kMostSilu>(v);
+  if constexpr (kLean == Lean::HardSwish) {
+#pragma unroll
+    for (float& one : v) one = gemm::hardSwishOf(one);
+  }
+}
+/// What comes after it; `least`: of leastPair, as the activation says.
+template <class Element, Lean kLean>
+__device__ __forceinline__ uint32_t limitLean(const gemm::EpilogueParams& e, uint32_t least, uint32_t packed) {
+  if constexpr (kLean == Lean::Clamp)
+    return atMost<Element>(atLeast<Element>(packed, packPair<Element>(e.activationA, e.activationA)),
+                           packPair<Element>(e.activationB, e.activationB));
+  else if constexpr (kLean == Lean::Rectified || kLean == Lean::Residual)
+    return atLeast<Element>(packed, least);
+  else
+    return packed;
+}
+
+/// `v`: sums with their bias. `residual`: pairs, where there is one.
 template <class Element, Lean kLean, int32_t kMostSilu = 4, int32_t kCount>
 __device__ __forceinline__ void packLean(const gemm::EpilogueParams& e, uint32_t least, float (&v)[kCount],
                                          const uint32_t (&residual)[kCount / 2], uint32_t (&packed)[kCount / 2]) {
@@ -42,12 +70,9 @@ __device__ __forceinline__ void packLean(const gemm::EpilogueParams& e, uint32_t
 #pragma unroll
     for (int32_t i = 0; i < kCount; i += 2) addResidual<Element>(v[i], v[i + 1], e.beta, residual[i / 2]);
   }
-  if constexpr (kLean == Lean::Silu) gemm::silu<kMostSilu>(v);
+  activateLean<kLean, kMostSilu>(v);
 #pragma unroll
-  for (int32_t i = 0; i < kCount; i += 2) {
-    packed[i / 2] = packPair<Element>(v[i], v[i + 1]);
-    if constexpr (kLean != Lean::Silu) packed[i / 2] = atLeast<Element>(packed[i / 2], least);
-  }
+  for (int32_t i = 0; i < kCount; i += 2) packed[i / 2] = limitLean<Element, kLean>(e, least, packPair<Element>(v[i], v[i + 1]));
 }
 
 }  // namespace shiftconv::kernels

@@ -13,16 +13,23 @@ enum class Lean : uint8_t {
   Rectified,  ///< ReLU or nothing; of 8 bits isLeanBytes
   Residual,   ///< a residual of the output's type, then ReLU or nothing
   Silu,
+  HardSwish,
+  Clamp,  ///< between numbers of the output's type
 };
 
 /// The same as a kernel asks for it: one flag after the other, the most frequent case first. Comparisons of one value would become
 /// a switch that asks for this case last: layers of 2 us with it took 2 % longer, on an H200.
 struct LeanFlags {
-  bool rectified = false, silu = false, residual = false;
+  bool rectified = false, silu = false, residual = false, hardSwish = false, clamp = false;
 
   constexpr LeanFlags() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): the same choice.
-  constexpr LeanFlags(Lean lean) : rectified(lean == Lean::Rectified), silu(lean == Lean::Silu), residual(lean == Lean::Residual) {}
+  constexpr LeanFlags(Lean lean)
+      : rectified(lean == Lean::Rectified),
+        silu(lean == Lean::Silu),
+        residual(lean == Lean::Residual),
+        hardSwish(lean == Lean::HardSwish),
+        clamp(lean == Lean::Clamp) {}
   friend constexpr bool operator==(const LeanFlags&, const LeanFlags&) = default;
 };
 

@@ -56,6 +56,18 @@ __device__ __forceinline__ uint32_t atLeast<__nv_bfloat16>(uint32_t pair, uint32
   return ptx::maximumBf16x2(pair, least);
 }
 
+/// Keeps NaN.
+template <class Element>
+__device__ __forceinline__ uint32_t atMost(uint32_t pair, uint32_t most);
+template <>
+__device__ __forceinline__ uint32_t atMost<__half>(uint32_t pair, uint32_t most) {
+  return ptx::minimumF16x2(pair, most);
+}
+template <>
+__device__ __forceinline__ uint32_t atMost<__nv_bfloat16>(uint32_t pair, uint32_t most) {
+  return ptx::minimumBf16x2(pair, most);
+}
+
 /// To a pair of sums.
 template <class Element>
 __device__ __forceinline__ void addResidual(float& low, float& high, float beta, uint32_t residual) {

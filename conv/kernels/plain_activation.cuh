@@ -22,10 +22,7 @@ __device__ __forceinline__ void activatePlain(const gemm::EpilogueParams& p, flo
       forAll([](float x) { return rectified(x); });
       break;
     case gemm::Activation::Clamp:
-      forAll([least, most](float x) {
-        const float raised = x < least ? least : x;
-        return raised > most ? most : raised;
-      });
+      forAll([least, most](float x) { return gemm::clampOf(x, least, most); });
       break;
     case gemm::Activation::Silu:
       gemm::silu<2>(v);

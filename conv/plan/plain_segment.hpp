@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "common/numerics/codec.hpp"
 #include "conv/kernels/lean.hpp"
 #include "conv/kernels/plain_activation.hpp"
 #include "conv/problem/problem.hpp"
@@ -44,7 +45,15 @@ inline kernels::Lean leanHalves(const Problem& p) {
   if (hasMore) return Lean::No;
   if (p.activation == Activation::None || p.activation == Activation::Relu)
     return p.hasResidual() ? Lean::Residual : Lean::Rectified;
-  return p.activation == Activation::Silu && !p.hasResidual() ? Lean::Silu : Lean::No;
+  if (p.hasResidual()) return Lean::No;
+  if (p.activation == Activation::Silu) return Lean::Silu;
+  if (p.activation == Activation::HardSwish) return Lean::HardSwish;
+  // Limits of the output's type commute with rounding to it.
+  const auto isExact = [&](float limit) {
+    const numerics::NumberType type = numberType(p.outputType);
+    return numerics::decode(type, numerics::encode(type, limit)) == limit;
+  };
+  return p.activation == Activation::Clamp && isExact(p.activationA) && isExact(p.activationB) ? Lean::Clamp : Lean::No;
 }
 
 /// Of kernels that load a bias as it is.

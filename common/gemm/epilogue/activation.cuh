@@ -23,11 +23,11 @@
 //           error (3.5u) times the condition t*Q'/Q <= 2.7 adds 9.3u: 16u for Q. The exponent is off by 2.5u relative, of
 //           w^2/2: 1.25 w^2 u; ex2 4u, product 1u. So Phi(-w) is known to (1.25 w^2 + 21)u relative; Phi(w) = 1 - Phi(-w) adds u,
 //           the product with v another.
-// hardswish v * (clamp(v + 3, 0, 6) * (1/6)): four roundings (the constant's among them), 4u relative. ReLU and clamp are exact,
+// hardswish v * clamp((v + 3) * (1/6), 0, 1): four roundings (the constant's among them), 4u relative. ReLU and clamp are exact,
 //           leaky ReLU rounds once.
 //
 // Simulated with both instructions off by as much as they may be, in either direction and at random, at 800000 arguments: errors
-// reach from 0.5 (tanh) to 0.99 (sigmoid) of these bounds.
+// reach from 0.5 (tanh) to 0.99 (sigmoid) of these bounds; of SiLU, at 4.8 million, 0.84, and 1.00 where results are flushed.
 //
 // SiLU, both GELUs and hard-swish of minus infinity are NaN, the product of it and 0, as frameworks have it.
 #pragma once
@@ -109,11 +109,9 @@ __device__ __forceinline__ float geluTanhOf(float v) {
 }
 
 __device__ __forceinline__ float hardSwishOf(float v) {
-  const float sum = v + 3.0f;
-  // Comparisons instead of fminf and fmaxf, which would turn NaN into a number.
-  const float clamped = sum < 0.0f ? 0.0f : sum > 6.0f ? 6.0f : sum;
-  return v * (clamped * (1.0f / 6.0f));
+  return v * ptx::multiplySaturated(v + 3.0f, 1.0f / 6.0f);  // the second is 0 where v is NaN, and the product NaN
 }
+__device__ __forceinline__ float clampOf(float v, float least, float most) { return ptx::minimum(ptx::maximum(v, least), most); }
 
 /// Those that take few instructions an element, for code that has its elements in registers and repeats itself for each of them;
 /// others change nothing. kMostSilu: see silu. The same choice for all threads of a warp.
@@ -133,7 +131,7 @@ __device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v
       forAll([a](float x) { return x < 0.0f ? a * x : x; });
       break;
     case Activation::Clamp:
-      forAll([a, b](float x) { return x < a ? a : x > b ? b : x; });
+      forAll([a, b](float x) { return clampOf(x, a, b); });
       break;
     case Activation::HardSwish:
       forAll([](float x) { return hardSwishOf(x); });

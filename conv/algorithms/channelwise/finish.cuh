@@ -44,18 +44,18 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
     for (int32_t i = 0; i < kColumns * kChannels; ++i) v[i] += bias_[i % kChannels];
     const bool isLean = withLean(p_.lean, [&](auto tag) {
       constexpr Lean kLean = decltype(tag)::kLean;
-      if constexpr (kLean == Lean::Silu) gemm::silu(v);
+      activateLean<kLean>(v);
       withElement(p_, [&](auto elementTag) {
         using Element = typename decltype(elementTag)::Element;
         if constexpr (kLean == Lean::Residual) addResiduals<Element>(v);
-        pack<Element>(v, kLean != Lean::Silu && e.activation == gemm::Activation::Relu);
+        pack<Element, kLean>(v, e.activation == gemm::Activation::Relu);
       });
       storePacked(outputRow, exists);
     });
     if (isLean) return;
     if (e.residual != nullptr) withElement(p_, [&](auto tag) { addResiduals<typename decltype(tag)::Element>(v); });
     activatePlain(e, v);
-    withElement(p_, [&](auto tag) { pack<typename decltype(tag)::Element>(v, false); });
+    withElement(p_, [&](auto tag) { pack<typename decltype(tag)::Element, Lean::Rectified>(v, false); });
     storePacked(outputRow, exists);
   }
 
@@ -72,13 +72,13 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
       for (int32_t i = 0; i < kChannels; ++i) v[q * kChannels + i] = fmaf(p_.epilogue.beta, added[i], v[q * kChannels + i]);
     }
   }
-  template <class Element>
+  template <class Element, Lean kLean>
   __device__ __forceinline__ void pack(const float (&v)[kColumns * kChannels], bool rectifies) {
     const uint32_t least = leastPair<Element>(rectifies);
 #pragma unroll
     for (int32_t q = 0; q < kColumns; ++q) {
       packed_[q].template pack<Element>(v + q * kChannels);
-      for (uint32_t& word : packed_[q].word) word = atLeast<Element>(word, least);
+      for (uint32_t& word : packed_[q].word) word = limitLean<Element, kLean>(p_.epilogue, least, word);
     }
   }
   __device__ __forceinline__ void storePacked(int32_t outputRow, bool exists) const {

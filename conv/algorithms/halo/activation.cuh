@@ -16,7 +16,7 @@ struct OwnChannels {
   __device__ __forceinline__ OwnChannels(const gemm::EpilogueParams& e, Lean lean, int32_t firstChannel)
       : scale{e.alpha, e.alpha}, bias{0.0f, 0.0f} {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    if (lean == Lean::Silu) {  // an f32 bias is all: without jumps, both are loaded at once
+    if (lean != Lean::No && lean != Lean::Rectified) {  // an f32 bias is all: without jumps, both are loaded at once
       const int32_t channel = firstChannel + static_cast<int32_t>(warp * 16 + lane / 4);
       const bool exists = e.bias != nullptr;
       if (exists && channel < e.columns) bias[0] = e.floatBias()[channel];

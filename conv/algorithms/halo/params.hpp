@@ -80,7 +80,7 @@ struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
-  Lean lean = Lean::No;           ///< of kernels with a short activation: Rectified of 8 bits, or Silu
+  Lean lean = Lean::No;           ///< of kernels with a short activation: of 8 bits Rectified, else one that has an activation
 };
 
 /// What only kernels with a residual read. A tile of it comes to where its output will be staged.

@@ -318,8 +318,9 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
   if (byThreads) storeByThreads(g, plan);
   if (shape.activated) params.full.epilogue = epilogueOf(problem);
-  if (const kernels::Lean lean = leanOf(problem); shape.activated && (isLeanBytes(problem) || lean == kernels::Lean::Silu))
-    params.full.lean = lean;
+  using kernels::Lean;
+  const Lean lean = leanOf(problem);
+  if (shape.activated && (isLeanBytes(problem) || (lean != Lean::Rectified && lean != Lean::Residual))) params.full.lean = lean;
   if (shape.isFull() || byThreads) {
     FullEpilogue& full = params.full;
     full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));

@@ -47,7 +47,12 @@ TEST(RawRowsPlans, AreLeanWithWhatIsCommonInWholeSegments) {
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias silu", Lean::Silu},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias f16 silu", Lean::No},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 silu", Lean::No},
-                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 hard_swish", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 hard_swish", Lean::HardSwish},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 hard_swish", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias clamp 0,6", Lean::Clamp},
+                                   {"1x9x8x3 bf16 * 24x3x3x3 -> bf16 clamp -0.5,1.5", Lean::Clamp},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 clamp 0,0.1", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 leaky_relu 0.25", Lean::No},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f32 bias relu", Lean::No},
                                    {"1x9x8x3 e4m3 * 24x3x3x3 -> e4m3 bias relu", Lean::Rectified},
                                    {"1x9x8x3 e4m3 * 24x3x3x3 -> f16 bias relu", Lean::No}}) {
