@@ -212,9 +212,8 @@ class General {
     const double bias = p_.hasBias ? std::abs(double{bias_[channel]} * p_.outScale) : 0.0;
     const double carried = factor * sumError;
     constexpr double kUnit = 0x1p-24;
-    return carried +
-           kUnit * (1 + 0x1p-16) *
-               ((isInteger(p_.inputType) ? 3 : 2) * factor * (std::abs(sum) + sumError) + bias + std::abs(value) + carried) +
+    const double roundings = isInteger(p_.inputType) && std::abs(sum) > 0x1p24 ? 3 : 2;  // of factor * sum
+    return carried + kUnit * (1 + 0x1p-16) * (roundings * factor * (std::abs(sum) + sumError) + bias + std::abs(value) + carried) +
            0x1p-140;
   }
 

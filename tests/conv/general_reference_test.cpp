@@ -215,11 +215,12 @@ TEST(GeneralReferenceByHand, EpilogueInItsOrder) {
 }
 
 TEST(GeneralReferenceByHand, CoversAScaleThatIsMultipliedInFirst) {
-  // A bias that nearly cancels the sum: then the bias's own rounding counts.
+  // A bias that nearly cancels the sum: then the bias's own rounding counts. The product of both scales is rounded by 0.97 of the
+  // most that it may be, so that some errors are larger than single steps would allow.
   constexpr uint64_t kSeed = 11;
   constexpr int64_t kInputs = 64, kOutputs = 4096;
   Problem p;
-  ASSERT_TRUE(parse("1x1x1x64 s8 * 4096x1x1x64 -> s8 alpha 0.013 channel_scale bias out_scale 1.3", p).ok());
+  ASSERT_TRUE(parse("1x1x1x64 s8 * 4096x1x1x64 -> s8 alpha 0.0092 channel_scale bias out_scale 1.7", p).ok());
   std::mt19937_64 random(kSeed);
   Tensors tensors = randomTensors(p, random);
   std::vector<float> scale(kOutputs), bias(kOutputs), sum(kOutputs);
@@ -247,7 +248,7 @@ TEST(GeneralReferenceByHand, CoversAScaleThatIsMultipliedInFirst) {
     ASSERT_LE(std::abs(folded - exact), bound) << "channel " << k << ", seed " << kSeed;
     largestShare = std::max(largestShare, std::abs(folded - exact) / bound);
   }
-  EXPECT_GT(largestShare, 0.4) << "a bound that is not reached says little";
+  EXPECT_GT(largestShare, 0.7) << "a bound that is not reached says little";
 }
 
 TEST(GeneralReferenceByHand, AgreesWithTheFastPath) {
