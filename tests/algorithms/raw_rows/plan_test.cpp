@@ -55,6 +55,9 @@ TEST(RawRowsPlans, AreLeanWithWhatIsCommonInWholeSegments) {
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 leaky_relu 0.25", Lean::No},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f32 bias relu", Lean::No},
                                    {"1x9x8x3 e4m3 * 24x3x3x3 -> e4m3 bias relu", Lean::Rectified},
+                                   {"1x9x8x3 e4m3 * 24x3x3x3 -> e4m3 alpha 1e20 relu out_scale 1e18", Lean::Rectified},
+                                   {"1x9x8x3 e4m3 * 24x3x3x3 -> e4m3 alpha 1e20 relu out_scale 1e19", Lean::No},
+                                   {"1x9x8x3 e4m3 * 24x3x3x3 -> e4m3 relu out_scale -2", Lean::No},
                                    {"1x9x8x3 e4m3 * 24x3x3x3 -> f16 bias relu", Lean::No}}) {
     const auto plans = rawRowsCandidates(problemOf(text), deviceOf(9));
     ASSERT_FALSE(plans.empty()) << text;
