@@ -35,6 +35,7 @@ class Sums {
       addHalves<kCoding>(pixels, weights, inputs, filters);
   }
 
+  /// Of sums of integers, once, after all additions.
   __device__ __forceinline__ void makeFloats() {
     forEach([](float& sum) { sum = __int2float_rn(__float_as_int(sum)); });
   }

@@ -13,8 +13,8 @@
 //  - Rows of operand B are in such an order that a thread gets neighbouring channels of a pixel.
 //  - Vectors after the end of the reduction, and pixels of taps outside of the image, are zeros without a load. Pixels and
 //    channels after the end are those of the last one, and not stored.
-//  - 8-bit floats become f16 in registers, after the loads of a batch: exactly, and what mma.sync of them assembles to. Integers
-//    are multiplied as they are, a block at a time, and their sums are s32.
+//  - 8-bit floats become f16 in registers, exactly, after the loads of a batch: ptxas does the same for mma.sync of such floats.
+//    Integers are multiplied as they are, a block at a time, and their sums are s32.
 //  - Common epilogues have code of their own, in one piece: see Lean.
 //  - ptxas would sink each load to its use. A __syncwarp() after a batch keeps them together, and in flight together.
 #pragma once
