@@ -1,15 +1,16 @@
-// The library's side of random_convolutions.py: plans and runs problems that come through a pipe, on both emulated devices.
+// The library's side of random_convolutions.py: plans and runs problems that come through a pipe, on both emulated devices, or, with the
+// argument "cuda:0" or another name of a GPU, on that GPU alone.
 //
 // Requests on stdin, a line each, and for "run" bytes after it:
 //   names                                         every algorithm and its options, "<algorithm>" and after it "  <option>" lines
 //   algorithms <device> <problem>                 every algorithm that supports the problem
 //   run <device> <multiprocessors to plan for, or 0> <schedule> <seed> <hazards> <algorithm> <options or -> <problem>
-//                                                 followed by the eleven tensors, each as 8 bytes of length and its bytes
+//                                                 followed by the eleven tensors, each as 8 bytes of length and its bytes; a GPU
+//                                                 has no schedule, seed or hazards
 //   options, inner                                likewise without tensors: the options of the plan that "run" would run, and what
-//   it
-//                                                 chose for the algorithms that it plans by means of
+//                                                 it chose for the algorithms that it plans by means of
 // Answers on stdout: a line "<status> <bytes>" and so many bytes. Status "ok": text for "names" and "algorithms"; for "run" a line
-// with the names of how the plan sums, and behind it the tensors output, output_scale and amax, one behind the other. "invalid":
+// with the names of how the plan sums, and after it the tensors output, output_scale and amax, one after the other. "invalid":
 // the problem is; "unplanned": support says yes, but there is no plan; "failed": the run did. All three with a sentence.
 #include <algorithm>
 #include <cstdint>
@@ -161,7 +162,7 @@ std::string innerPlansOf(const shiftconv::Plan& plan) {
   return all;
 }
 
-void serve(std::istringstream& words, const std::string& request, std::vector<shiftconv::Device>& devices) {
+void serve(std::istringstream& words, const std::string& request, std::vector<shiftconv::Device>& devices, bool areEmulated) {
   if (request == "names") return answer("ok", names());
   size_t number = 0;
   words >> number;
@@ -198,7 +199,7 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
   }
   if (request == "options") return answer("ok", plan->options());
   if (request == "inner") return answer("ok", innerPlansOf(*plan));
-  device.setOption("schedule", schedule), device.setOption("seed", seed), device.setOption("hazards", hazards);
+  if (areEmulated) device.setOption("schedule", schedule), device.setOption("seed", seed), device.setOption("hazards", hazards);
   try {
     const Bytes written = run(*plan, device, tensors);
     answer("ok", sumsOf(*plan).append(written.data(), written.size()));
@@ -209,15 +210,19 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   try {
+    const bool areEmulated = argc < 2;
     std::vector<shiftconv::Device> devices;
-    for (const int index : {0, 1}) devices.emplace_back(SHIFTCONV_DEVICE_EMULATED, index);
+    if (areEmulated)
+      for (const int index : {0, 1}) devices.emplace_back(SHIFTCONV_DEVICE_EMULATED, index);
+    else
+      devices.emplace_back(argv[1]);
     for (std::string line; std::getline(std::cin, line);) {
       std::istringstream words(line);
       std::string request;
       words >> request;
-      serve(words, request, devices);
+      serve(words, request, devices, areEmulated);
     }
     return 0;
   } catch (const std::exception& error) {

@@ -4,11 +4,11 @@ options, schedules and numbers of multiprocessors. Every output element is compa
 (reference.py), and every bit that must not be written with what stood there. Nothing here is shared with the library: not its text
 parser, layouts, formats nor reference.
 
-    random_convolutions.py --driver PROGRAM [--problems N] [--seed S] [--only I] [--least N]
+    random_convolutions.py --driver PROGRAM [--device NAME] [--problems N] [--seed S] [--only I] [--least N]
 
 prints the seed, the runs of each algorithm, and every difference with what repeats it: --seed S --only I runs problem I alone. Where chance
 gave an algorithm fewer than --least runs, more problems are drawn, at most MOST_DRAWN times as many. An algorithm that has not had its
-runs by then is a failure.
+runs by then is a failure. With --device cuda:0 every problem runs on that GPU, and algorithms that it does not have need no runs.
 """
 import argparse
 import collections
@@ -32,8 +32,8 @@ MOST_DRAWN = 4
 
 
 class Driver:
-    def __init__(self, program):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, program, device):
+        self.process = subprocess.Popen([program, *filter(None, [device])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, line, tensors=()):
         pipe = self.process.stdin
@@ -321,7 +321,7 @@ def spoilt(judge, written, random):
 
 class Comparison:
     def __init__(self, arguments):
-        self.driver = Driver(arguments.driver)
+        self.driver = Driver(arguments.driver, arguments.device)
         self.options = self.driver.options()
         self.arguments = arguments
         self.runs, self.shares = collections.Counter(), collections.defaultdict(float)
@@ -332,6 +332,8 @@ class Comparison:
     def problem(self, index):
         random = np.random.default_rng([self.arguments.seed, index])
         p, device = families.draw(random)
+        if self.arguments.device:
+            device = 0
         text = p.text()
         status, answer = self.driver.ask(f"algorithms {device} {text}")
         if status != "ok":
@@ -374,7 +376,7 @@ class Comparison:
                 break
         if status != "ok":
             return self.report(index, f"{line}: {status}: {answer.decode()}")
-        self.runs[f"{name} on {DEVICES[device]}"] += 1
+        self.runs[f"{name} on {self.arguments.device or DEVICES[device]}"] += 1
         self.types[f"{p.input_type} * {p.filter_type}"] += 1
         self.types[f"-> {p.output_type}"] += 1
         judge = Judge(p, tensors, sums, magnitudes, ways)
@@ -428,7 +430,7 @@ class Comparison:
         runs = collections.Counter()
         for name, count in self.runs.items():
             runs[name.split()[0]] += count
-        return [name for name in self.options if runs[name] < self.arguments.least]
+        return [name for name in self.options if runs[name] < self.arguments.least and not (self.arguments.device and runs[name] == 0)]
 
     def report(self, index, text):
         self.wrong += 1
@@ -453,6 +455,7 @@ class Comparison:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--driver", required=True)
+    parser.add_argument("--device", default="", help="a GPU, such as cuda:0, instead of the emulated devices")
     parser.add_argument("--problems", type=int, default=300)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", type=int, default=None, help="run this problem alone")
