@@ -134,6 +134,8 @@ class Cta {
         low[axis] = __reduce_min_sync(0xffffffffu, low[axis]);
         high[axis] = __reduce_max_sync(0xffffffffu, high[axis]);
       }
+      // A filter row with all of its columns reaches this far to the right of its first element.
+      if (p_.runs) high[2] += (static_cast<int32_t>(p_.tapVectors.divisor) * kVectorBytes) / Kind::kBytes - 1;
       int32_t found = 0;
       for (int32_t first = 0; first < p_.taps; first += 32) {
         const int32_t tap = first + static_cast<int32_t>(threadIdx.x);

@@ -19,6 +19,7 @@
 #include "conv/kernels/lean.cuh"
 #include "conv/kernels/lean_bytes.cuh"
 #include "conv/kernels/packing.cuh"
+#include "conv/kernels/unaligned_rows.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::im2col {
@@ -133,20 +134,18 @@ class Epilogue {
            pixel, channel, (kAreWhole || row < 16) && pixel < endPixel_ && channel < endChannel_);
     }
   }
-  template <class Body>
-  __device__ __forceinline__ void inPieces(Body&& body) const {
-    if (p_.pieceBytes == 16)
-      body(std::integral_constant<int32_t, 16>());
-    else if (p_.pieceBytes == 8)
-      body(std::integral_constant<int32_t, 8>());
-    else
-      body(std::integral_constant<int32_t, 4>());
-  }
   /// The staged rows to global memory.
   template <int32_t kElementBytes>
   __device__ __forceinline__ void copyOut(uint32_t warp) const {
     __syncwarp();
-    inPieces([&](auto bytes) { copyPieces<kElementBytes, decltype(bytes)::value>(warp); });
+    if (p_.pieceBytes == 16)
+      copyPieces<kElementBytes, 16>(warp);
+    else if (p_.pieceBytes == 8)
+      copyPieces<kElementBytes, 8>(warp);
+    else if (p_.pieceBytes == 4)
+      copyPieces<kElementBytes, 4>(warp);
+    else
+      copyUnaligned<kElementBytes>(warp, [](const uint4& vector) { return vector; });
   }
   template <int32_t kElementBytes, int32_t kBytes>
   __device__ __forceinline__ void copyPieces(uint32_t warp) const {
@@ -167,18 +166,43 @@ class Epilogue {
       }
     });
   }
+  /// Rows that begin anywhere. ordered(vector): of a staged row, its channels in order.
+  template <int32_t kElementBytes, class Ordered>
+  __device__ __forceinline__ void copyUnaligned(uint32_t warp, Ordered&& ordered) const {
+    auto* const output = static_cast<uint8_t*>(p_.epilogue.output) + firstChannel_ * kElementBytes;
+    const int32_t bytes = min(kChannels, endChannel_ - firstChannel_) * kElementBytes;
+    storeUnalignedRows<kElementBytes, 16, kChannels * kElementBytes / 16>(
+        bytes,
+        [&](int32_t row) {
+          const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row;
+          return pixel < endPixel_ ? output + pixel * p_.epilogue.outputPitch : nullptr;
+        },
+        [&](int32_t row, int32_t i) {
+          uint4 vector;
+          ptx::loadShared16Bytes(
+              staged<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + i * 16), vector.x,
+              vector.y, vector.z, vector.w);
+          return ordered(vector);
+        });
+  }
 
   // ---- Scales, bias, residual ---------------------------------------------------------------------------------------------
   __device__ __forceinline__ void fetchResidual(uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     const auto* const residual = static_cast<const uint8_t*>(e.residual);
-    inPieces([&](auto bytes) {
+    const auto inPieces = [&](auto bytes) {
       constexpr int32_t kBytes = decltype(bytes)::value;
       forEachPiece<2, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
         const auto* const from = exists ? residual + pixel * e.residualPitch + channel * 2 : residual;
         ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
       });
-    });
+    };
+    if (p_.pieceBytes == 16)
+      inPieces(std::integral_constant<int32_t, 16>());
+    else if (p_.pieceBytes == 8)
+      inPieces(std::integral_constant<int32_t, 8>());
+    else
+      inPieces(std::integral_constant<int32_t, 4>());
     ptx::copyAsyncCommitGroup();
   }
 
@@ -280,9 +304,21 @@ class Epilogue {
       }
     }
     __syncwarp();
-    inPieces([&](auto bytes) { copyOrdered<decltype(bytes)::value>(warp); });
+    if (p_.pieceBytes == 16)
+      copyOrdered<16>(warp);
+    else if (p_.pieceBytes == 8)
+      copyOrdered<8>(warp);
+    else if (p_.pieceBytes == 4)
+      copyOrdered<4>(warp);
+    else
+      copyUnaligned<1>(warp, [](const uint4& mixed) { return orderedChannels(mixed); });
   }
-  /// Rows of words {2t, 2t + 1, 2t + 8, 2t + 9}, t = 0..3, of each 16 channels to global memory.
+  /// Of words {2t, 2t + 1, 2t + 8, 2t + 9}, t = 0..3, of 16 channels.
+  static __device__ __forceinline__ uint4 orderedChannels(const uint4& mixed) {
+    return make_uint4(__byte_perm(mixed.x, mixed.y, 0x5410), __byte_perm(mixed.z, mixed.w, 0x5410),
+                      __byte_perm(mixed.x, mixed.y, 0x7632), __byte_perm(mixed.z, mixed.w, 0x7632));
+  }
+  /// Rows of such words to global memory.
   template <int32_t kBytes>
   __device__ __forceinline__ void copyOrdered(uint32_t warp) const {
     auto* const output = static_cast<uint8_t*>(p_.epilogue.output);
@@ -290,18 +326,19 @@ class Epilogue {
       if (!exists) return;
       uint4 mixed;
       ptx::loadShared16Bytes(address, mixed.x, mixed.y, mixed.z, mixed.w);
-      const uint32_t words[4] = {__byte_perm(mixed.x, mixed.y, 0x5410), __byte_perm(mixed.z, mixed.w, 0x5410),
-                                 __byte_perm(mixed.x, mixed.y, 0x7632), __byte_perm(mixed.z, mixed.w, 0x7632)};
+      const uint4 words = orderedChannels(mixed);
       uint8_t* const to = output + pixel * p_.epilogue.outputPitch + channel;
       if constexpr (kBytes == 16) {
-        *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+        *reinterpret_cast<uint4*>(to) = words;
       } else if constexpr (kBytes == 8) {
-        *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[1]);
-        if (channel + 8 < endChannel_) *reinterpret_cast<uint2*>(to + 8) = make_uint2(words[2], words[3]);
+        *reinterpret_cast<uint2*>(to) = make_uint2(words.x, words.y);
+        if (channel + 8 < endChannel_) *reinterpret_cast<uint2*>(to + 8) = make_uint2(words.z, words.w);
       } else {
-#pragma unroll
-        for (int32_t i = 0; i < 4; ++i)
-          if (channel + 4 * i < endChannel_) *reinterpret_cast<uint32_t*>(to + 4 * i) = words[i];
+        auto* const one = reinterpret_cast<uint32_t*>(to);
+        one[0] = words.x;
+        if (channel + 4 < endChannel_) one[1] = words.y;
+        if (channel + 8 < endChannel_) one[2] = words.z;
+        if (channel + 12 < endChannel_) one[3] = words.w;
       }
     });
   }

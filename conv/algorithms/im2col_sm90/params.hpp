@@ -74,7 +74,7 @@ struct Params {
   LeanFlags lean;                 ///< of 16 bits: where outputs are whole 16 bytes
   bool filterAhead = false;       ///< the filter is constant, and is read before the kernel ahead has ended
   bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
-  int32_t pieceBytes = 16;        ///< outputs and residual are whole pieces of so many: 4, 8 or 16
+  int32_t pieceBytes = 16;        ///< that rows of outputs and of a waiting residual consist of: 4, 8 or 16, or one element
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
   /// 1: the CTAs whose ranks in the cluster differ by 1 have neighbouring tiles of channels, and share their pixels. Divisor of
   /// channelTiles: pairs of tiles, then, of which the last one may have nothing to do.

@@ -14,6 +14,7 @@
 #include "common/gemm/window_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/algorithms/im2col_sm90/packed.hpp"
 #include "conv/algorithms/im2col_sm90/tiles.hpp"
 #include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/epilogue.hpp"
@@ -82,14 +83,10 @@ constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocesso
 constexpr int64_t kMostGroups = 65535;    // CTAs of a grid along y
 constexpr int64_t kLeastDeepSteps = 16;  // of a reduction that is offered all shared memory; shorter ones gained 3 % at most (H200)
 
-bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
 int64_t elementBytes(const Problem& p) { return isHalf(p.inputType) ? 2 : 1; }
 int64_t chunkOf(const Problem& p) { return chunkChannels(static_cast<int32_t>(elementBytes(p))); }
 /// Channels of whole 16 bytes, which is what tensor maps step by.
 int64_t mapChannels(const Problem& p) { return 16 / elementBytes(p); }
-
-/// Output channels of a group.
-int64_t groupColumns(const Problem& p) { return p.k / p.groups; }
 
 /// Whether there are kernels for the operands' types, and which.
 bool hasKind(const Problem& p) {
@@ -117,30 +114,6 @@ std::optional<Kernel> kernelOf(const Problem& p, const Tile& tile, int32_t split
 }
 
 const Tile& smallestTile(const Problem& p) { return isHalf(p.inputType) ? kTiles.front() : kBytesTiles.front(); }
-
-/// The residual comes to shared memory during the products.
-bool residualWaits(const Problem& p) {
-  return p.hasResidual() && isHalf(p.inputType) && p.residualType == p.inputType && p.k % 2 == 0 && p.residualPitch() % 2 == 0;
-}
-/// Sums become outputs in the registers that they are in, where a short activation, or none, and a type of that size end the
-/// epilogue, and rows consist of whole 4 bytes.
-Packed packedOf(const Problem& p) {
-  if (!gemm::isShort(static_cast<gemm::Activation>(p.activation)) || p.hasAmax || p.outputScale.blockSize != 0 ||
-      (p.hasResidual() && !residualWaits(p)))
-    return Packed::No;
-  const auto hasWhole = [&](int64_t elements) { return groupColumns(p) % elements == 0 && p.outputPitch() % elements == 0; };
-  const bool isBytes =
-      p.inputType == DataType::E4M3 ? p.outputType == DataType::E4M3 : p.outputType == DataType::S8 || p.outputType == DataType::U8;
-  if (!isHalf(p.inputType) && isBytes) return hasWhole(4) ? Packed::Bytes : Packed::No;
-  const DataType half = isHalf(p.inputType) ? p.inputType : DataType::F16;
-  return p.outputType == half && p.outScale == 1 && hasWhole(2) ? Packed::Halves : Packed::No;
-}
-/// The largest pieces that rows of packed outputs, and of residuals, consist of.
-int32_t pieceBytesOf(const Problem& p, Packed packed) {
-  const int64_t residual = p.hasResidual() ? p.residualPitch() : 0;
-  const int64_t all = std::gcd(std::gcd(groupColumns(p), p.outputPitch()), residual) * (packed == Packed::Bytes ? 1 : 2);
-  return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : 4;
-}
 
 /// Of the taps along an axis, the share that a row of outputs reads inside of the image.
 double usefulTaps(const gemm::Window::Axis& axis) {

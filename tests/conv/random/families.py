@@ -246,6 +246,31 @@ def pointwise(d, p):
     any_epilogue(d, p, 0.6)
 
 
+def large(d, p):
+    """Layers of networks, scaled down: several tiles of pixels and of channels, and reductions of several steps."""
+    any_operands(d, p)
+    p.n = d.one((1, 1, 2, 5))
+    channels = lambda: d.one((8, 16, 64)) * d.between(1, 9) if d.chance(0.7) else d.between(1, 300)
+    kind = d.one(("dense", "dense", "dense", "groups", "depthwise"))
+    if kind == "dense":
+        p.c, p.k = channels(), channels()
+    elif kind == "groups":
+        size = d.one((4, 8, 16, 32, 64, d.between(1, 20)))
+        p.groups = d.between(2, 12)
+        p.c, p.k = p.groups * size, p.groups * d.one((size, size, d.between(1, 40)))
+    else:
+        p.c = p.groups = channels()
+        p.k = p.c * d.one((1, 1, 1, 2))
+    for axis in range(1 if d.chance(0.85) else 0, 3):
+        taps = d.one((1, 1, 3, 3, 5)) if axis == 0 else d.one((1, 1, 3, 3, 3, 2, 5, 7))
+        dilation = d.one((1, 1, 1, 1, 2, 6)) if taps > 1 else 1
+        reach = dilation * (taps - 1)
+        before, after = (reach - reach // 2, reach // 2) if d.chance(0.7) else (d.between(0, reach), d.between(0, reach))
+        extent = max(d.between(2, 6) if axis == 0 else d.between(4, 50), reach + 1 - before - after)
+        d.set_axis(p, axis, extent, taps, before, after, d.one((1, 1, 1, 2, 3)), dilation)
+    any_epilogue(d, p, 0.5)
+
+
 # Family, its weight, and the emulated devices that it is for: 0 is an sm_100a, 1 an sm_90a.
 FAMILIES = (
     (dense, 6, (0, 1)),
@@ -267,11 +292,16 @@ FAMILIES = (
 )
 
 
-def draw(random):
+# For problems of more than MOST_PRODUCTS, which take an emulator long.
+LARGE_FAMILIES = ((large, 1, (0, 1)),)
+
+
+def draw(random, most_products=MOST_PRODUCTS):
     """A problem and the device that it is for."""
     dice = Draw(random)
-    weights = np.array([weight for _, weight, _ in FAMILIES], float)
-    family, _, devices = FAMILIES[int(random.choice(len(FAMILIES), p=weights / weights.sum()))]
+    families = FAMILIES if most_products <= MOST_PRODUCTS else LARGE_FAMILIES
+    weights = np.array([weight for _, weight, _ in families], float)
+    family, _, devices = families[int(random.choice(len(families), p=weights / weights.sum()))]
     while True:
         p = Problem(n=dice.between(1, 3))
         family(dice, p)
@@ -279,5 +309,5 @@ def draw(random):
         if dice.chance(0.07):
             dice.layouts(p)
         p.flipped = dice.chance(0.1)
-        if p.products() <= MOST_PRODUCTS:
+        if p.products() <= most_products:
             return p, dice.one(devices)

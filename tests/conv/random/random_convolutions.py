@@ -4,11 +4,12 @@ options, schedules and numbers of multiprocessors. Every output element is compa
 (reference.py), and every bit that must not be written with what stood there. Nothing here is shared with the library: not its text
 parser, layouts, formats nor reference.
 
-    random_convolutions.py --driver PROGRAM [--device NAME] [--problems N] [--seed S] [--only I] [--least N]
+    random_convolutions.py --driver PROGRAM [--device NAME] [--products N] [--problems N] [--seconds T] [--seed S] [--only I] [--least N]
 
 prints the seed, the runs of each algorithm, and every difference with what repeats it: --seed S --only I runs problem I alone. Where chance
 gave an algorithm fewer than --least runs, more problems are drawn, at most MOST_DRAWN times as many. An algorithm that has not had its
 runs by then is a failure. With --device cuda:0 every problem runs on that GPU, and algorithms that it does not have need no runs.
+With --products problems are layers of networks with at most so many products, instead of the small ones that an emulator is made for.
 """
 import argparse
 import collections
@@ -17,6 +18,7 @@ import re
 import secrets
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -331,7 +333,7 @@ class Comparison:
 
     def problem(self, index):
         random = np.random.default_rng([self.arguments.seed, index])
-        p, device = families.draw(random)
+        p, device = families.draw(random, self.arguments.products)
         if self.arguments.device:
             device = 0
         text = p.text()
@@ -434,7 +436,9 @@ class Comparison:
 
     def report(self, index, text):
         self.wrong += 1
-        print(f"problem {index} (--seed {self.arguments.seed} --only {index}): {text}", flush=True)
+        a = self.arguments
+        products = f" --products {a.products}" if a.products != families.MOST_PRODUCTS else ""
+        print(f"problem {index} (--seed {a.seed} --only {index}{products}): {text}", flush=True)
 
     def conclude(self):
         lists = lambda counts: ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
@@ -456,7 +460,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--driver", required=True)
     parser.add_argument("--device", default="", help="a GPU, such as cuda:0, instead of the emulated devices")
+    parser.add_argument("--products", type=int, default=families.MOST_PRODUCTS)
     parser.add_argument("--problems", type=int, default=300)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no further problem is drawn")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", type=int, default=None, help="run this problem alone")
     parser.add_argument("--least", type=int, default=3, help="runs that every algorithm must have")
@@ -464,12 +470,13 @@ def main():
     if arguments.seed is None:
         arguments.seed = secrets.randbits(32)
     print(f"seed {arguments.seed}", flush=True)
+    end = time.monotonic() + arguments.seconds
     comparison = Comparison(arguments)
     if arguments.only is not None:
         comparison.problem(arguments.only)
     else:
         for index in range(MOST_DRAWN * arguments.problems):
-            if index >= arguments.problems and not comparison.seldom():
+            if (index >= arguments.problems and not comparison.seldom()) or time.monotonic() > end:
                 break
             comparison.problem(index)
     sys.exit(1 if comparison.conclude() else 0)

@@ -1,0 +1,45 @@
+// How the epilogue of im2col_sm90 ends for a problem.
+#pragma once
+
+#include <numeric>
+
+#include "common/gemm/epilogue/params.hpp"
+#include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan::sm90 {
+
+inline bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
+
+/// Output channels of a group.
+inline int64_t groupColumns(const Problem& p) { return p.k / p.groups; }
+
+/// The residual comes to shared memory during the products, in pieces of 4 bytes or more.
+inline bool residualWaits(const Problem& p) {
+  return p.hasResidual() && isHalf(p.inputType) && p.residualType == p.inputType && p.k % 2 == 0 && p.residualPitch() % 2 == 0;
+}
+
+/// Sums become outputs in the registers that they are in, where a short activation, or none, and a type of that size end the
+/// epilogue.
+inline kernels::im2col::Packed packedOf(const Problem& p) {
+  using kernels::im2col::Packed;
+  if (!gemm::isShort(static_cast<gemm::Activation>(p.activation)) || p.hasAmax || p.outputScale.blockSize != 0 ||
+      (p.hasResidual() && !residualWaits(p)))
+    return Packed::No;
+  const bool isBytes =
+      p.inputType == DataType::E4M3 ? p.outputType == DataType::E4M3 : p.outputType == DataType::S8 || p.outputType == DataType::U8;
+  if (!isHalf(p.inputType) && isBytes) return Packed::Bytes;
+  return p.outputType == (isHalf(p.inputType) ? p.inputType : DataType::F16) && p.outScale == 1 ? Packed::Halves : Packed::No;
+}
+
+/// What rows of packed outputs, and of a residual that waits, consist of: whole pieces of 16, 8 or 4 bytes, or else elements.
+inline int32_t pieceBytesOf(const Problem& p, kernels::im2col::Packed packed) {
+  const int64_t residual = residualWaits(p) ? p.residualPitch() : 0;
+  const int64_t elements = std::gcd(std::gcd(groupColumns(p), p.outputPitch()), residual);
+  const int64_t bytes = elements * (packed == kernels::im2col::Packed::Bytes ? 1 : 2);
+  for (const int32_t piece : {16, 8, 4})
+    if (bytes % piece == 0) return piece;
+  return packed == kernels::im2col::Packed::Bytes ? 1 : 2;
+}
+
+}  // namespace shiftconv::plan::sm90
