@@ -49,7 +49,8 @@ constexpr Rates kB200{
     {122, Published, "a CUTLASS main loop on one multiprocessor, both operands streamed at 95.5 % of the peak"},
     {{kUnalignedRows, kUnalignedRows, {0.35, Assumed, "as on an H200"}}},
     {2405, Assumed, "1.3 us, as on an H200"},
-    {1900, Published, "tcgen05.alloc 253, a first box of 8 KB from device memory about 1500, commit to wait 148"}};
+    {1900, Published, "tcgen05.alloc 253, a first box of 8 KB from device memory about 1500, commit to wait 148"},
+    {28, Assumed, "as on an H200"}};
 
 constexpr std::string_view kLayersOfNetworks = "im2col_sm90's times of 2,092 candidates on an H200";
 
@@ -59,7 +60,7 @@ constexpr Rates likeB200(std::string_view architecture, Rate deviceMemory, Rate 
   const auto assume = [](Rate& rate) { rate.evidence = Assumed, rate.source = "as on a B200"; };
   for (Rate& rate : rates.rates) assume(rate);
   for (Rate& rate : rates.looserRows) assume(rate);
-  assume(rates.loneL2ToShared), assume(rates.launchClocks), assume(rates.startClocks);
+  assume(rates.loneL2ToShared), assume(rates.launchClocks), assume(rates.startClocks), assume(rates.tornStoreClocks);
   rates.rates[static_cast<size_t>(Resource::DeviceMemory)] = deviceMemory;
   rates.clockHertz = clock;
   return rates;
@@ -84,7 +85,8 @@ constexpr Rates kTables[] = {
      {43, Fitted, kLayersOfNetworks},
      {{{0.4, Fitted, kLayersOfNetworks}, {0.35, Fitted, kLayersOfNetworks}, {0.35, Fitted, kLayersOfNetworks}}},
      {2600, Measured, "an empty kernel in a graph"},
-     {1180, Fitted, kLayersOfNetworks}}};
+     {1180, Fitted, kLayersOfNetworks},
+     {28, Measured, "pointwise with an odd number of output channels, on an H200"}}};
 
 /// 100 of "sm_100a".
 constexpr int capabilityOf(const Rates& rates) {
@@ -135,6 +137,7 @@ std::string describe(const Rates& rates) {
   for (size_t i = 0; i < kStarts.size(); ++i) line(kStarts[i], rates.looserRows[i], "rows a clock");
   line("an empty kernel", rates.launchClocks, "clocks");
   line("start and end of a kernel", rates.startClocks, "clocks");
+  line("a warp's store with gaps", rates.tornStoreClocks, "clocks");
   return text;
 }
 

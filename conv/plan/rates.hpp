@@ -50,7 +50,8 @@ struct Rates {
   Rate loneL2ToShared;             ///< bytes of a multiprocessor that loads while the others do not
   std::array<Rate, 3> looserRows;  ///< GatheredRows that start at multiples of 64, of 32 and of 16 bytes
   Rate launchClocks;               ///< perClock holds clocks: of an empty kernel
-  Rate startClocks;  ///< perClock holds clocks: from there to the first operands, and from the last product to its end
+  Rate startClocks;      ///< perClock holds clocks: from there to the first operands, and from the last product to its end
+  Rate tornStoreClocks;  ///< perClock holds clocks: of a warp's store to global memory with gaps between its lanes' pieces
 
   double of(Resource resource) const { return rates[static_cast<size_t>(resource)].perClock; }
   /// GatheredRows, for rows that lie so many bytes apart.

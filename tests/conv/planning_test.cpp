@@ -12,6 +12,7 @@
 #include "common/device/registry.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/rates.hpp"
+#include "conv/plan/segment_stores.hpp"
 #include "conv/plan/traffic.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/planner/registry.hpp"
@@ -136,7 +137,8 @@ TEST(RatesTable, IsPrintedWithItsUnits) {
                                           {"  of 32 bytes", "0.53", "rows a clock"},
                                           {"  of 16 bytes", "0.35", "rows a clock"},
                                           {"an empty kernel", "2405.00", "clocks"},
-                                          {"start and end of a kernel", "1900.00", "clocks"}}) {
+                                          {"start and end of a kernel", "1900.00", "clocks"},
+                                          {"a warp's store with gaps", "28.00", "clocks"}}) {
     ASSERT_TRUE(std::getline(lines, line)) << name;
     const std::string begin = fmt::format("  {:<31} {:>7} {} (", name, value, unit);
     EXPECT_EQ(line.substr(0, begin.size()), begin);
@@ -208,6 +210,27 @@ TEST(CostModel, RowsAreGatheredByWhereTheyStart) {
   hopper.computeMajor = 9, hopper.computeMinor = 0;
   EXPECT_EQ(ratesOf(hopper).rowsPerClock(192), 0.4);
   EXPECT_EQ(ratesOf(hopper).rowsPerClock(32), 0.35);
+}
+
+// 256 outputs are one segment of 8 channels for each lane of a warp: 28 clocks for each store of it, as by hand.
+TEST(CostModel, SegmentsThatRowsCutTakeAStoreForEachPiece) {
+  const auto clocks = [](DataType type, int64_t k, int64_t pitch) {
+    Problem p;
+    p.n = 1, p.h = 16, p.w = 2, p.c = 64, p.k = k, p.r = p.s = 1;
+    p.outputType = type;
+    p.outputPixelPitch = pitch;
+    return segmentStoreClocks(p, allRates()[0], 256);
+  };
+  EXPECT_EQ(clocks(DataType::F16, 16, 16), 0);
+  EXPECT_EQ(clocks(DataType::F16, 7, 7), 8 * 28);
+  EXPECT_EQ(clocks(DataType::F16, 8, 9), 8 * 28);
+  EXPECT_EQ(clocks(DataType::BF16, 6, 6), 4 * 28);
+  EXPECT_EQ(clocks(DataType::BF16, 12, 12), 4 * 28) << "4 bytes at a time";
+  EXPECT_EQ(clocks(DataType::S8, 24, 24), 0);
+  EXPECT_EQ(clocks(DataType::S8, 12, 12), 2 * 28);
+  EXPECT_EQ(clocks(DataType::E4M3, 6, 6), 4 * 28);
+  EXPECT_EQ(clocks(DataType::U8, 5, 5), 8 * 28);
+  EXPECT_EQ(clocks(DataType::F32, 5, 5), 0) << "of the whole epilogue, which has rates of its own";
 }
 
 // im2col, 96 channels, a tap of 128 pixels and 128 filters: two stages of 256 rows at 0.53 a clock are 966 clocks, the products

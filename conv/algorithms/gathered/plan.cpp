@@ -15,6 +15,7 @@
 #include "conv/plan/input_parts.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/segment_stores.hpp"
 #include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -121,7 +122,8 @@ void model(const Problem& p, const Kind& kind, const device::Properties& propert
   const double loads = static_cast<double>(tile.stageBytes()) / rates.of(Resource::L2ToShared);
   const double copies = (tile.pixels + tile.channels) * stepVectors / kVectorsPerClock;
   const double stepClocks = std::max({multiply, loads, copies});
-  const double epilogue = static_cast<double>(tile.pixels) * tile.channels / kOutputsPerClock;
+  const double outputs = static_cast<double>(tile.pixels * tile.channels);
+  const double epilogue = std::max(outputs / kOutputsPerClock, segmentStoreClocks(p, rates, outputs));
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = plan.launch.grid.x;
   const double perMultiprocessor = std::ceil(ctas / multiprocessors), rounds = std::ceil(perMultiprocessor / tile.ctas);

@@ -77,7 +77,15 @@ class Epilogue {
   __device__ __forceinline__ void finish(const Sum (&sums)[kChannels / 2]) const {
     const uint32_t warp = threadIdx.x / 32;
     if constexpr (kIsHalf) {
-      if (withLean(p_.lean, [&](auto tag) { storeLean<decltype(tag)::kLean>(sums, warp); })) return;
+      const bool isDone = withLean(p_.lean, [&](auto tag) {
+        stageLean<decltype(tag)::kLean>(sums, warp);
+        copyPieces<2, 16>(warp);
+      });
+      if (isDone) return;
+      if (p_.rectifiesNarrow) {
+        stageLean<Lean::Rectified>(sums, warp);
+        return copyOut<2>(warp);
+      }
     } else if constexpr (Kind::kElementBytes == 1) {
       if (p_.lean.rectified) return storeLeanBytes(sums, warp);
     }
@@ -244,9 +252,9 @@ class Epilogue {
   }
 
   // ---- Outputs --------------------------------------------------------------------------------------------------------------
-  /// As Lean says, and whole 16 bytes of outputs. A residual's matrices are where those of the output will be.
+  /// Outputs as Lean says. A residual's matrices are where those of the output will be.
   template <Lean kLean>
-  __device__ __forceinline__ void storeLean(const float (&d)[kChannels / 2], uint32_t warp) const {
+  __device__ __forceinline__ void stageLean(const float (&d)[kChannels / 2], uint32_t warp) const {
     using Element = typename Kind::Element;
     const uint32_t least = leastPair<Element>(p_.epilogue.activation == gemm::Activation::Relu);
     const float* const bias = control_.bias + threadIdx.x % 4 * 2;
@@ -265,7 +273,6 @@ class Epilogue {
       ptx::storeMatrices(stagedMatrices(staged<2>(warp), j), matrices);
     }
     __syncwarp();
-    copyPieces<2, 16>(warp);
   }
 
   /// As isLeanBytes says. Words have a pair of channels of fragment j and one of j + 1, which `copyOrdered` tells apart.

@@ -72,6 +72,7 @@ struct Params {
   int32_t stagingOffset = 0;   ///< of staged outputs, from the stages; after them, and sums, where a residual waits
   Packed packed = Packed::No;
   LeanFlags lean;                 ///< of 16 bits: where outputs are whole 16 bytes
+  bool rectifiesNarrow = false;   ///< Lean::Rectified where they are not; the others are less frequent
   bool filterAhead = false;       ///< the filter is constant, and is read before the kernel ahead has ended
   bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
   int32_t pieceBytes = 16;        ///< that rows of outputs and of a waiting residual consist of: 4, 8 or 16, or one element

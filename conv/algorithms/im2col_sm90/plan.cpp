@@ -256,7 +256,11 @@ std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
   params.pieceBytes = pieceBytesOf(p, params.packed);
   params.epilogue = epilogueOf(p);
   if (params.packed == Packed::Bytes && isLeanBytes(p)) params.lean = kernels::Lean::Rectified;
-  if (isHalf(p.inputType) && params.packed != Packed::No && params.pieceBytes == 16) params.lean = leanHalves(p);
+  if (isHalf(p.inputType) && params.packed != Packed::No) {
+    const kernels::Lean lean = leanHalves(p);
+    if (params.pieceBytes == 16) params.lean = lean;
+    params.rectifiesNarrow = params.pieceBytes != 16 && lean == kernels::Lean::Rectified;
+  }
   plan.kind = kindOf(p);
   return {};
 }

@@ -17,6 +17,7 @@
 #include "conv/plan/options.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/segment_stores.hpp"
 #include "conv/plan/shared_memory.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
@@ -152,7 +153,8 @@ void model(const Problem& p, const device::Properties& properties, PointwisePlan
                       {groupSteps * 1024 / rates.of(Resource::SharedReads), Resource::SharedReads},
                       {products / rates.of(Resource::WarpProducts), Resource::TensorCore},
                       {instructions / kInstructionsPerClock, Resource::CudaCores},
-                      {bytesOnce(p) / rates.of(Resource::DeviceMemory), Resource::DeviceMemory}};
+                      {bytesOnce(p) / rates.of(Resource::DeviceMemory), Resource::DeviceMemory},
+                      {params.gathers ? 0 : segmentStoreClocks(p, rates, outputs), Resource::BulkStores}};
   const auto& slowest =
       *std::max_element(std::begin(limits), std::end(limits), [](const auto& a, const auto& b) { return a.clocks < b.clocks; });
   double others = -slowest.clocks;

@@ -16,6 +16,7 @@
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/segment_stores.hpp"
 #include "conv/plan/shared_memory.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -125,8 +126,11 @@ void model(const Problem& p, const device::Properties& properties, RawRowsPlan& 
   const double decoded = isDecoded(p) ? copied / kElementBytes / kDecodedElements : 0;
   const double loads = std::max({copied / rates.of(Resource::L2ToShared), copies, decoded});
   const double outputs = groups * kWarpPixels * static_cast<double>(std::min<int64_t>(plan.channels, p.k));
-  const double tile = std::max({multiply, stored, loads, isDecoded(p) ? outputs / kWholeOutputs : 0});
-  plan.bound = tile == multiply ? Resource::TensorCore : tile == stored ? Resource::BulkStores : Resource::L2ToShared;
+  const double torn = segmentStoreClocks(p, rates, outputs);
+  const double tile = std::max({multiply, stored, loads, torn, isDecoded(p) ? outputs / kWholeOutputs : 0});
+  plan.bound = tile == multiply                 ? Resource::TensorCore
+               : tile == stored || tile == torn ? Resource::BulkStores
+                                                : Resource::L2ToShared;
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double tiles = static_cast<double>(params.tiles) * plan.launch.grid.y;
   const double ctas = static_cast<double>(plan.launch.grid.x) * plan.launch.grid.y;
