@@ -1,5 +1,7 @@
-// The library's side of random_convolutions.py: plans and runs problems that come through a pipe, on both emulated devices, or, with the
-// argument "cuda:0" or another name of a GPU, on that GPU alone.
+// The library's side of random_convolutions.py: plans and runs problems that come through a pipe, on both emulated devices, or,
+// with the argument "cuda:0" or another name of a GPU, on that GPU alone. There each run is one of five in a CUDA graph, with the
+// same workspace: those next to it read other inputs, and one of them writes to the same outputs, so that a run that begins before
+// it may, or reads what the next one overwrites, has wrong outputs.
 //
 // Requests on stdin, a line each, and for "run" bytes after it:
 //   names                                         every algorithm and its options, "<algorithm>" and after it "  <option>" lines
@@ -24,6 +26,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/conv/random/captured_runs.hpp"
 
 namespace {
 
@@ -126,17 +130,49 @@ std::string sumsOf(const shiftconv::Plan& plan) {
   return text.substr(start + kTitle.size(), text.find('\n', start + 1) + 1 - start - kTitle.size());
 }
 
-Bytes run(const shiftconv::Plan& plan, const shiftconv::Device& device, const std::vector<Bytes>& contents) {
-  const OnDevice tensors(device, contents);
+shiftconv::Tensors argumentsOf(const OnDevice& tensors) {
   shiftconv::Tensors arguments;
   arguments.input = tensors.address(0), arguments.filter = tensors.address(1);
   arguments.bias = tensors.address(2), arguments.residual = tensors.address(3), arguments.channel_scale = tensors.address(4);
   arguments.input_scale = tensors.address(5), arguments.filter_scale = tensors.address(6);
   arguments.second_input = tensors.address(7);
   arguments.output = tensors.address(8), arguments.output_scale = tensors.address(9), arguments.amax = tensors.address(10);
+  return arguments;
+}
+
+/// Bytes that are a number of about 1, or of some 60 for an integer of 8 bits, whatever the type.
+constexpr char kOtherInputs = 0x3c;
+
+/// The run among others, on a GPU.
+void runAmongOthers(const shiftconv::Plan& plan, shiftconv::Device& device, const shiftconv::Tensors& arguments,
+                    std::vector<Bytes> contents) {
+  for (Bytes& bytes : contents) std::fill(bytes.begin(), bytes.end(), kOtherInputs);
+  const OnDevice otherTensors(device, contents);
+  shiftconv::Tensors others = argumentsOf(otherTensors), before = others;
+  others.workspace = before.workspace = arguments.workspace;
+  before.output = arguments.output, before.output_scale = arguments.output_scale;
+  const shiftconv::Binding binding(plan, device, arguments);
+  shiftconv::check(shiftconv_stream_synchronize(device.handle(), nullptr));  // the copies, which the other stream does not wait for
+  shiftconv::Stream stream(device);
+  captured(stream.get(), [&] {
+    binding.run(others, stream.get());
+    binding.run(before, stream.get());
+    binding.run(stream.get());
+    binding.run(others, stream.get());
+    binding.run(others, stream.get());
+  });
+  stream.synchronize();
+}
+
+Bytes run(const shiftconv::Plan& plan, shiftconv::Device& device, const std::vector<Bytes>& contents, bool isEmulated) {
+  const OnDevice tensors(device, contents);
+  shiftconv::Tensors arguments = argumentsOf(tensors);
   const shiftconv::Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 256));
   arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
-  plan.run(device, arguments);
+  if (isEmulated)
+    plan.run(device, arguments);
+  else
+    runAmongOthers(plan, device, arguments, contents);
   return tensors.written(kFirstWritten);
 }
 
@@ -201,7 +237,7 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
   if (request == "inner") return answer("ok", innerPlansOf(*plan));
   if (areEmulated) device.setOption("schedule", schedule), device.setOption("seed", seed), device.setOption("hazards", hazards);
   try {
-    const Bytes written = run(*plan, device, tensors);
+    const Bytes written = run(*plan, device, tensors, areEmulated);
     answer("ok", sumsOf(*plan).append(written.data(), written.size()));
   } catch (const shiftconv::Error& error) {
     answer("failed", error.what());
