@@ -142,10 +142,9 @@ class Epilogue {
            pixel, channel, (kAreWhole || row < 16) && pixel < endPixel_ && channel < endChannel_);
     }
   }
-  /// The staged rows to global memory.
+  /// The rows that the warp has staged, to global memory.
   template <int32_t kElementBytes>
   __device__ __forceinline__ void copyOut(uint32_t warp) const {
-    __syncwarp();
     if (p_.pieceBytes == 16)
       copyPieces<kElementBytes, 16>(warp);
     else if (p_.pieceBytes == 8)
@@ -385,6 +384,7 @@ class Epilogue {
       for (int32_t i = 0; i < 4; ++i) matrices[i] = atLeast<Half>(packPair<Half>(v[2 * i], v[2 * i + 1]), least);
       ptx::storeMatrices(stagedMatrices(staged<2>(warp), j), matrices);
     });
+    __syncwarp();
     copyOut<2>(warp);
   }
 
@@ -424,6 +424,7 @@ class Epilogue {
         }
       });
     });
+    __syncwarp();
     copyOut<1>(warp);
   }
 
