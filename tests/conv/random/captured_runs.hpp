@@ -16,7 +16,7 @@ void callDriver(const char* name, Arguments... arguments) {
     throw std::runtime_error(std::string(name) + " failed with " + std::to_string(error));
 }
 
-/// Launches what `enqueue` enqueues in the stream, in one graph: without the host's gaps between runs.
+/// Runs what `enqueue` enqueues in the stream, in one graph: without the host's gaps between runs. Returns after the last.
 template <class Stream, class Enqueue>
 void captured(Stream stream, Enqueue&& enqueue) {
   constexpr int kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED

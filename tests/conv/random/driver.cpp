@@ -161,7 +161,6 @@ void runAmongOthers(const shiftconv::Plan& plan, shiftconv::Device& device, cons
     binding.run(others, stream.get());
     binding.run(others, stream.get());
   });
-  stream.synchronize();
 }
 
 Bytes run(const shiftconv::Plan& plan, shiftconv::Device& device, const std::vector<Bytes>& contents, bool isEmulated) {
