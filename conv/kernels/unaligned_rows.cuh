@@ -1,9 +1,9 @@
 // Rows of outputs that begin anywhere in global memory, stored by a warp from shared memory in whole 16 bytes.
 //
-// An odd number of channels leaves every other row at an address of its own. A store of single elements takes a multiprocessor as
-// long as one of 16 bytes does (about 28 clocks for 32 lanes with gaps between them, observed on an H200), and there are 8 to 16
-// times as many. So each lane stores an aligned vector of global memory, put together from the two vectors of the staged row that
-// it covers parts of, and what is left at both ends of a row leaves in pieces of 8, 4, 2 and 1 bytes.
+// An odd number of channels leaves every other row at an address of its own. A store that leaves gaps between lanes takes a
+// multiprocessor about 28 clocks, however few bytes a lane has (observed on an H200 with 1, 2 and 4), and single elements need 8 to
+// 16 of them for what a lane stores at once otherwise. So each lane stores an aligned vector of global memory, put together from
+// the two vectors of the staged row that it covers parts of. The ends of a row leave in pieces of 8, 4, 2 and 1 bytes.
 #pragma once
 
 #include <cstdint>

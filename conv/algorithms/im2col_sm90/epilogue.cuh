@@ -142,16 +142,23 @@ class Epilogue {
            pixel, channel, (kAreWhole || row < 16) && pixel < endPixel_ && channel < endChannel_);
     }
   }
+  /// Calls body(bytes) with what rows consist of; false where that is single elements.
+  template <class Body>
+  __device__ __forceinline__ bool inPieces(Body&& body) const {
+    if (p_.pieceBytes == 16)
+      body(std::integral_constant<int32_t, 16>());
+    else if (p_.pieceBytes == 8)
+      body(std::integral_constant<int32_t, 8>());
+    else if (p_.pieceBytes == 4)
+      body(std::integral_constant<int32_t, 4>());
+    else
+      return false;
+    return true;
+  }
   /// The rows that the warp has staged, to global memory.
   template <int32_t kElementBytes>
   __device__ __forceinline__ void copyOut(uint32_t warp) const {
-    if (p_.pieceBytes == 16)
-      copyPieces<kElementBytes, 16>(warp);
-    else if (p_.pieceBytes == 8)
-      copyPieces<kElementBytes, 8>(warp);
-    else if (p_.pieceBytes == 4)
-      copyPieces<kElementBytes, 4>(warp);
-    else
+    if (!inPieces([&](auto bytes) { copyPieces<kElementBytes, decltype(bytes)::value>(warp); }))
       copyUnaligned<kElementBytes>(warp, [](const uint4& vector) { return vector; });
   }
   template <int32_t kElementBytes, int32_t kBytes>
@@ -197,19 +204,13 @@ class Epilogue {
   __device__ __forceinline__ void fetchResidual(uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     const auto* const residual = static_cast<const uint8_t*>(e.residual);
-    const auto inPieces = [&](auto bytes) {
+    inPieces([&](auto bytes) {
       constexpr int32_t kBytes = decltype(bytes)::value;
       forEachPiece<2, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
         const auto* const from = exists ? residual + pixel * e.residualPitch + channel * 2 : residual;
         ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
       });
-    };
-    if (p_.pieceBytes == 16)
-      inPieces(std::integral_constant<int32_t, 16>());
-    else if (p_.pieceBytes == 8)
-      inPieces(std::integral_constant<int32_t, 8>());
-    else
-      inPieces(std::integral_constant<int32_t, 4>());
+    });
     ptx::copyAsyncCommitGroup();
   }
 
@@ -310,13 +311,7 @@ class Epilogue {
       }
     }
     __syncwarp();
-    if (p_.pieceBytes == 16)
-      copyOrdered<16>(warp);
-    else if (p_.pieceBytes == 8)
-      copyOrdered<8>(warp);
-    else if (p_.pieceBytes == 4)
-      copyOrdered<4>(warp);
-    else
+    if (!inPieces([&](auto bytes) { copyOrdered<decltype(bytes)::value>(warp); }))
       copyUnaligned<1>(warp, [](const uint4& mixed) { return orderedChannels(mixed); });
   }
   /// Of words {2t, 2t + 1, 2t + 8, 2t + 9}, t = 0..3, of 16 channels.
