@@ -60,8 +60,10 @@ struct Params {
   layout::FastDivisor outputDepth, outputHeight, outputWidth;  ///< where not
   int64_t pixelBytes = 0;
   int64_t rowBytes = 0, planeBytes = 0, imageBytes = 0;  ///< where not isLinear
-  bool gathers = false;      ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
-  int32_t gatherOffset = 0;  ///< of these places, one for each tile of the CTA at a time, in shared memory
+  bool gathers = false;  ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
+  /// Of what lies after the filter in shared memory: its elements of 8 bits as they come, then places of outputs, one for each tile
+  /// of the CTA at a time.
+  int32_t spareOffset = 0;
   /// Bias, residual of the output's type and an activation of isPlainActivation; of 8 bits what PlainBytes has.
   bool plain = false;
   LeanFlags lean;                 ///< where segments are whole, but for the addresses

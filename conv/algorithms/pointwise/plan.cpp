@@ -72,8 +72,14 @@ std::vector<Instance> instancesOf(const Problem& p) {
   return least;
 }
 
-int64_t sharedBytesOf(const Instance& instance, int64_t channelGroups) {
+/// Of the filter where it is multiplied from.
+int64_t filterBytesOf(const Instance& instance, int64_t channelGroups) {
   return channelGroups * kGroupChannels * filterPitch(instance.vector, instance.steps);
+}
+/// And of what lies after it: its bytes as they come, later gathered outputs.
+int64_t sharedBytesOf(const Problem& p, const Instance& instance, int64_t channelGroups, int64_t gathered = 0) {
+  const int64_t coming = isDecoded(p) ? channelGroups * kGroupChannels * p.c : 0;
+  return filterBytesOf(instance, channelGroups) + std::max(coming, gathered);
 }
 /// Of the outputs of a CTA's tiles, one for each of `pixelWarps`.
 int64_t gatheredBytes(const Problem& p, const Instance& instance, int64_t pixelWarps) {
@@ -177,10 +183,9 @@ void complete(const Problem& p, const device::Properties& properties, PointwiseP
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.tiles}, rounds * pixelWarps)),
                       static_cast<uint32_t>(plan.parts), 1};
   plan.launch.block = {static_cast<uint32_t>(plan.warps * 32), 1, 1};
-  const int64_t filterBytes = sharedBytesOf(plan.instance, params.channelGroups);
-  params.gatherOffset = static_cast<int32_t>(filterBytes);
-  plan.launch.dynamicSharedBytes =
-      static_cast<uint32_t>(filterBytes + (params.gathers ? gatheredBytes(p, plan.instance, pixelWarps) : 0));
+  params.spareOffset = static_cast<int32_t>(filterBytesOf(plan.instance, params.channelGroups));
+  const int64_t gathered = params.gathers ? gatheredBytes(p, plan.instance, pixelWarps) : 0;
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytesOf(p, plan.instance, params.channelGroups, gathered));
   model(p, properties, plan);
 }
 
@@ -215,7 +220,7 @@ std::string pointwiseRefusal(const Problem& p, const device::Properties& propert
   if (p.k > (1 << 20)) return needs(fmt::format("K up to 2^20, but it is {}", p.k));
   const Instance instance = instancesOf(p).front();
   const int64_t groups = ceilDivide(ceilDivide(p.k, int64_t{kGroupChannels}), int64_t{kMostParts});
-  if (const int64_t bytes = sharedBytesOf(instance, groups); bytes > sharedLimit(p, properties, instance))
+  if (const int64_t bytes = sharedBytesOf(p, instance, groups); bytes > sharedLimit(p, properties, instance))
     return needs(fmt::format("the filter in shared memory, at least one of {} parts, but K {} makes it {} bytes and there are {}",
                              kMostParts, p.k, bytes, sharedLimit(p, properties, instance)));
   return epilogueRefusal("pointwise", p, kSegmentChannels);
@@ -239,14 +244,14 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
       const auto groups = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{wanted}));
       const auto parts = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{groups}));  // none of them empty
       if (parts == std::exchange(partsBefore, parts) || differs(choices.parts, parts)) continue;
-      if (sharedBytesOf(instance, groups) > sharedLimit(p, properties, instance)) continue;
+      if (sharedBytesOf(p, instance, groups) > sharedLimit(p, properties, instance)) continue;
       for (const int32_t warps : {kMostWarps, kMostWarps / 2})
         for (int32_t channelWarps = 1; channelWarps <= std::min(warps, groups); channelWarps *= 2) {
           if (differs(choices.warps, warps) || differs(choices.channelWarps, channelWarps)) continue;
           if (isOpen && offered && !hasFewTiles) continue;
           offered = true;
           const bool gatherable = hasSpareRegisters(instance.steps) && isOneRun(p) && parts == 1 &&
-                                  sharedBytesOf(instance, groups) + gatheredBytes(p, instance, warps / channelWarps) <=
+                                  sharedBytesOf(p, instance, groups, gatheredBytes(p, instance, warps / channelWarps)) <=
                                       sharedLimit(p, properties, instance) * warps / kMostWarps;
           for (const bool gathers : {true, false}) {
             if (choices.gathers.value_or(gathers) != gathers || (gathers && !gatherable)) continue;

@@ -10,8 +10,8 @@
 //  - Lane (g, t) loads kVector neighbouring channels of pixel g: those of two steps, of one, or of half a step. The filter has
 //    the same order along the reduction in shared memory, so the sum is the same.
 //  - Filter rows are in such an order that a thread's sums are 8 neighbouring output channels of a pixel: 16 bytes to store.
-//  - Elements of 8 bits become f16: the filter's in shared memory, a tile's pixels when its turn comes, so each of them once.
-//    Sums of integers stay below 2^24, so they are exact.
+//  - Elements of 8 bits become f16: the filter's on the way from one place in shared memory to another, in a loop of few
+//    instructions, a tile's pixels when its turn comes, so each of them once. Sums of integers stay below 2^24, so they are exact.
 //  - Input channels after C are zeros on both sides. Pixels after the end are the last one, and not stored.
 //  - Where a CTA has all channels of a pixel and pixels lie end to end, the outputs of a tile are one run of bytes. Shared memory
 //    gathers them, and the copy engine takes them away: rows of, say, 116 bytes would else leave in pieces of sectors.
@@ -181,33 +181,25 @@ class Cta {
     extern __shared__ __align__(128) uint8_t dynamicShared[];
     return dynamicShared;
   }
+  __device__ __forceinline__ uint8_t* spare() const { return shared() + p_.spareOffset; }
 
   /// Row 8b + c of a group is the output channel whose sum is column c of matrix instruction b.
   __device__ void copyFilter() const {
     const int32_t pieces = p_.channelGroups * kGroupChannels * kRowPieces, threads = static_cast<int32_t>(blockDim.x);
     if constexpr (kDecodes) {
-      // Many loads are in flight at once, as copies are.
-      constexpr int32_t kBatch = 8;
-      for (int32_t first = static_cast<int32_t>(threadIdx.x); first < pieces; first += kBatch * threads) {
-        Piece batch[kBatch];
-#pragma unroll
-        for (int32_t i = 0; i < kBatch; ++i) {
-          const int32_t index = first + i * threads;
-          const FilterPiece piece = filterPieceOf(index);
-          batch[i] = loadPiece(piece.from, index < pieces && piece.exists);
+      copyRun();
+      withCoding(p_.inputs, p_.filters, [&](auto coding) {
+#pragma unroll 1
+        for (int32_t i = static_cast<int32_t>(threadIdx.x); i < pieces; i += threads) {
+          const FilterPiece piece = filterPieceOf(i);
+          storeDecoded<decltype(coding)::kValue>(shared() + piece.place, loadShared(spare() + piece.offset, piece.exists));
         }
-        withCoding(p_.inputs, p_.filters, [&](auto coding) {
-#pragma unroll
-          for (int32_t i = 0; i < kBatch; ++i) {
-            const int32_t index = first + i * threads;
-            if (index < pieces) storeDecoded<decltype(coding)::kValue>(shared() + filterPieceOf(index).place, batch[i]);
-          }
-        });
-      }
+      });
     } else {
+      const uint8_t* const filter = p_.filter + static_cast<int64_t>(firstChannel_) * (p_.inputChannels * kElementBytes);
       for (int32_t i = static_cast<int32_t>(threadIdx.x); i < pieces; i += threads) {
         const FilterPiece piece = filterPieceOf(i);
-        ptx::copyAsync<Piece::kBytes>(ptx::sharedAddress(shared()) + static_cast<uint32_t>(piece.place), piece.from,
+        ptx::copyAsync<Piece::kBytes>(ptx::sharedAddress(shared() + piece.place), piece.exists ? filter + piece.offset : p_.filter,
                                       piece.exists ? Piece::kBytes : 0);
       }
       ptx::copyAsyncCommitGroup();
@@ -215,22 +207,49 @@ class Cta {
     }
   }
 
+  /// The CTA's channels as they come: one run of bytes, which starts at a multiple of 16.
+  __device__ __forceinline__ void copyRun() const {
+    const int32_t channels = min(p_.channelGroups * kGroupChannels, p_.epilogue.columns - firstChannel_);
+    const int32_t bytes = channels * p_.inputChannels;
+    const uint8_t* const from = p_.filter + static_cast<int64_t>(firstChannel_) * p_.inputChannels;
+#pragma unroll 1
+    for (int32_t i = static_cast<int32_t>(threadIdx.x) * 16; i < bytes; i += static_cast<int32_t>(blockDim.x) * 16)
+      ptx::copyAsync16Bytes(ptx::sharedAddress(spare() + i), from + i, static_cast<uint32_t>(min(bytes - i, 16)));
+    ptx::copyAsyncCommitGroup();
+    ptx::copyAsyncWaitGroup<0>();
+    __syncthreads();
+  }
+
   static constexpr int32_t kRowPieces = kSteps * kStepChannels / kVector;
   struct FilterPiece {
-    const uint8_t* from;
-    int32_t place;  ///< in shared memory
+    int32_t offset;  ///< of its bytes, from the CTA's first channel
+    int32_t place;   ///< in shared memory
     bool exists;
   };
   __device__ __forceinline__ FilterPiece filterPieceOf(int32_t index) const {
     const int32_t row = index / kRowPieces, piece = index % kRowPieces, column = row % 8;
     const int32_t channel =
-        firstChannel_ + row / kGroupChannels * kGroupChannels + column / 2 * kSegmentChannels + row / 8 % kBlocks * 2 + column % 2;
-    const bool exists = channel < p_.epilogue.columns && piece * kVector < p_.inputChannels;
+        row / kGroupChannels * kGroupChannels + column / 2 * kSegmentChannels + row / 8 % kBlocks * 2 + column % 2;
     // Of two channels, a step's pieces are those of its first half and of its second one: a lane's lie side by side.
     const int32_t ordered = kVector == 2 ? piece / 8 * 8 + piece % 4 * 2 + piece / 4 % 2 : piece;
-    return {
-        exists ? p_.filter + static_cast<int64_t>(channel) * (p_.inputChannels * kElementBytes) + piece * Piece::kBytes : p_.filter,
-        row * kPitch + ordered * (kVector * kOperandBytes), exists};
+    return {channel * (p_.inputChannels * kElementBytes) + piece * Piece::kBytes,
+            row * kPitch + ordered * (kVector * kOperandBytes),
+            firstChannel_ + channel < p_.epilogue.columns && piece * kVector < p_.inputChannels};
+  }
+
+  /// Zeros where it does not exist.
+  __device__ __forceinline__ static Piece loadShared(const uint8_t* at, bool exists) {
+    Piece piece = {};
+    if (!exists) return piece;
+    if constexpr (Piece::kBytes == 8) {
+      const uint2 two = *reinterpret_cast<const uint2*>(at);
+      piece.word[0] = two.x, piece.word[1] = two.y;
+    } else if constexpr (Piece::kBytes == 4) {
+      piece.word[0] = *reinterpret_cast<const uint32_t*>(at);
+    } else {
+      piece.word[0] = *reinterpret_cast<const uint16_t*>(at);
+    }
+    return piece;
   }
 
   template <Coding kCoding>
@@ -295,8 +314,7 @@ class Cta {
       ptx::namedBarrierSync(1 + pixelRank(), 32u << p_.channelWarpsShift);
   }
   __device__ __forceinline__ Output* place() const {
-    return reinterpret_cast<Output*>(shared() + p_.gatherOffset) +
-           static_cast<int32_t>(pixelRank()) * kPixels * p_.epilogue.columns;
+    return reinterpret_cast<Output*>(spare()) + static_cast<int32_t>(pixelRank()) * kPixels * p_.epilogue.columns;
   }
   /// By all of these warps, 16 bytes a lane.
   __device__ __forceinline__ void copyOut(int32_t tile) const {
