@@ -64,6 +64,50 @@ TEST_P(BatchInvariance, AnImageAmongOthersIsTheImageAlone) {
   }
 }
 
+/// All bits of it set: NaN in every type of float.
+void spoil(Bytes& bytes, size_t first, size_t count) {
+  std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(first), count, std::byte{0xFF});
+}
+
+/// What is loaded beyond an operand's rows must be zeros on both sides of a product, as zeros alone would not stop NaN.
+TEST_P(BatchInvariance, NotANumberStaysInItsImageAndItsChannel) {
+  const Device device(std::string("emulated:") + GetParam());
+  for (const PropertyRow& row : propertyRows("images")) {
+    if (row.where != GetParam()) continue;
+    const std::string text = row.caseText();
+    SCOPED_TRACE(text);
+    const ConvolutionCase test = parseCase(text);
+    const CaseTensors tensors = makeTensors(test, 12);
+    const Plan plan = planOf(test, device.properties(), test.problem.n, false);
+    const Bytes expected = runCase(test, tensors, device, plan);
+
+    CaseTensors others = tensors;
+    const size_t image = tensors.input.size() / 3, outputImage = expected.size() / 3;
+    spoil(others.input, 0, image);
+    spoil(others.input, 2 * image, image);
+    const Bytes ofImage = runCase(test, others, device, plan);
+    const auto second = static_cast<ptrdiff_t>(outputImage);
+    EXPECT_TRUE(std::equal(ofImage.begin() + second, ofImage.begin() + 2 * second, expected.begin() + second)) << "NaN of an image";
+    EXPECT_FALSE(std::equal(ofImage.begin(), ofImage.begin() + second, expected.begin())) << "its own outputs are as they were";
+
+    if (text.find("nchw") != std::string::npos || text.find("transposed") != std::string::npos) continue;  // other layouts
+    others = tensors;
+    const auto channels = static_cast<size_t>(test.problem.k);
+    const size_t filterRow = tensors.filter.size() / channels, channel = 1;
+    spoil(others.filter, 0, channel * filterRow);
+    spoil(others.filter, (channel + 1) * filterRow, (channels - channel - 1) * filterRow);
+    const Bytes ofChannel = runCase(test, others, device, plan);
+    const size_t element = text.find("-> f32") != std::string::npos ? 4 : text.find("-> e4m3") != std::string::npos ? 1 : 2;
+    const size_t pixel = channels * element;
+    for (size_t at = channel * element; at < expected.size(); at += pixel) {
+      const auto from = static_cast<ptrdiff_t>(at);
+      ASSERT_TRUE(
+          std::equal(ofChannel.begin() + from, ofChannel.begin() + from + static_cast<ptrdiff_t>(element), expected.begin() + from))
+          << "NaN of another channel's weights, at byte " << at;
+    }
+  }
+}
+
 /// Or the test above would show nothing.
 TEST(BatchInvarianceOperands, GiveOtherBitsInAnotherOrder) {
   const Device device("emulated");
