@@ -7,23 +7,28 @@
 #include <utility>
 
 #include "conv/algorithms/im2col_sm90/plan.hpp"
+#include "conv/algorithms/im2col_sm90/rows.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
 #include "im2col_bytes_sm90_image.hpp"
+#include "im2col_pieces_sm90_image.hpp"
 #include "im2col_shared_sm90_image.hpp"
 #include "im2col_sm90_image.hpp"
 
 namespace shiftconv::plan::sm90 {
 namespace {
 
-constexpr std::array<OptionDescription, 5> kOptions{
+constexpr std::array<OptionDescription, 6> kOptions{
     {{"tile", "64x16 to 192x128", "output pixels x output channels of a CTA"},
      {"stages", "1 to 9", "of the ring of operands; one serves a reduction of one step alone"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
      {"share", "none, pixels, filter, both",
       "operands that pairs of CTAs load for each other: with neighbouring tiles of channels their pixels, of pixels their filter; "
       "none where split is given and share is not"},
+     {"pieces", "yes, no",
+      "threads copy the operands of a 1x1 filter without stride, padding or groups, not the copy engine; the only way where rows "
+      "are no whole 16 bytes"},
      {kFilterDependentOption.name, kFilterDependentOption.range,
       "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); filter: in "
       "short "
@@ -47,6 +52,7 @@ Status readIm2col(std::string_view text, Im2colChoices& choices) {
     choices.shared = static_cast<Shared>(*shared);
   else if (split)
     choices.shared = Shared::None;  // a cluster that is described to have no more in common
+  if (Status status = values.flag("pieces", choices.inPieces); !status.ok()) return status;
   if (!values.find(kFilterDependentOption.name)) return {};
   return values.dependent(choices.dependent.emplace());
 }
@@ -74,6 +80,7 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
         .add("stages", made.params.stages)
         .add("split", 1 << made.params.splitShift)
         .addIf(made.shared() != Shared::None, "share", im2colSharedNames()[static_cast<size_t>(made.shared())])
+        .addIf(made.params.pieces.bytes == kMapBytes, "pieces", "yes")
         .addIf(made.params.filterAhead, kFilterDependentOption.name, toString(Dependence::Filter))
         .addIf(made.launch.programmaticDependent != made.dependsByDefault, kFilterDependentOption.name,
                made.dependsByDefault ? "no" : "yes")
@@ -84,6 +91,14 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     using kernels::im2col::Params;
     Parameter params = Parameter::value(made.params);
     bindEpilogue(params, offsetof(Params, epilogue));
+    if (made.isInPieces()) {
+      using kernels::im2col::RowPieces;
+      params.address(offsetof(Params, pieces) + offsetof(RowPieces, input), {TensorName::Input});
+      params.address(offsetof(Params, pieces) + offsetof(RowPieces, filter), {TensorName::Filter});
+      plan.launches.push_back(
+          {images::im2col_pieces_sm90(), made.kernelName(), made.launch, {std::move(params)}, made.warpRoles()});
+      return;
+    }
     if (problem.isSplit()) params.map(offsetof(Params, secondMap), made.second, {TensorName::SecondInput});
     plan.launches.push_back(
         {bitsOf(problem.inputType) == 8                        ? images::im2col_bytes_sm90()
@@ -98,7 +113,8 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     return fmt::format(
         "im2col_sm90 has no kernel for the options {}: there are tiles of 64, 128 and 192 pixels, the stages have to fit into "
         "shared memory, a reduction is split in tiles of 64 or 128 pixels x 64 or 128 channels of f16 or bf16, with a chunk of 64 "
-        "channels or more for each CTA, and large tiles of f16 or bf16 share operands, only pixels where the filter has taps",
+        "channels or more for each CTA, large tiles of f16 or bf16 share operands, only pixels where the filter has taps, and "
+        "pieces are of a 1x1 filter without stride, padding or groups",
         options);
   }
 };

@@ -211,7 +211,7 @@ class Epilogue {
         ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
       });
     });
-    ptx::copyAsyncCommitGroup();
+    ptx::copyAsyncCommitGroup();  // site: residual_asked_for
   }
 
   __device__ __forceinline__ void scaleAndAddBias(float (&d)[kChannels / 2]) const {
@@ -235,8 +235,8 @@ class Epilogue {
   }
 
   __device__ __forceinline__ void awaitResidual() const {
-    ptx::copyAsyncWaitGroup<0>();
-    __syncwarp();
+    ptx::copyAsyncWaitGroup<0>();  // site: residual_there
+    __syncwarp();                  // site: residual_there
   }
   __device__ __forceinline__ void addWaitingResidual(float (&d)[kChannels / 2], uint32_t warp) const {
     const float beta = p_.epilogue.beta;

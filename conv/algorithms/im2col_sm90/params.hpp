@@ -23,6 +23,8 @@ inline constexpr int32_t kSumsPadFloats =
 /// Input channels of a stage.
 SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) { return kRowBytes / elementBytes; }
 SHIFTCONV_HOST_DEVICE constexpr int32_t threads(int32_t groups) { return groups * 128 + 32; }
+/// Of a CTA whose warpgroups load their operands, too.
+SHIFTCONV_HOST_DEVICE constexpr int32_t pieceThreads(int32_t groups) { return groups * 128; }
 SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes(int32_t groups, int32_t channels) {
   return (groups * kGroupPixels + channels) * kRowBytes;
 }
@@ -55,6 +57,15 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t ownerOf(int32_t group, int32_t groups, i
 /// operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point.
 enum class Packed : uint8_t { No, Halves, Bytes };
 
+/// Of a matrix and its filter that threads copy.
+struct RowPieces {
+  const uint8_t* input = nullptr;
+  const uint8_t* filter = nullptr;
+  int32_t inputPitch = 0;  ///< bytes from a pixel to the next
+  int32_t rowBytes = 0;    ///< of a pixel's channels, which is also from a row of the filter to the next
+  int32_t bytes = 0;       ///< of a piece: 16, 8 or 4; 0: the copy engine loads rows
+};
+
 struct Params {
   layout::TensorMapImage secondMap{};  ///< of the input's second tensor, if there is one
   gemm::WindowParams window;           ///< rows are output pixels
@@ -81,6 +92,7 @@ struct Params {
   /// channelTiles: pairs of tiles, then, of which the last one may have nothing to do.
   int32_t pixelsShared = 0;
   int32_t filterShared = 0;  ///< likewise those with neighbouring tiles of pixels, and their filter; with both, ranks differ by 2
+  RowPieces pieces;
 };
 
 }  // namespace shiftconv::kernels::im2col

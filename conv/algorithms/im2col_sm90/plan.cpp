@@ -15,6 +15,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/algorithms/im2col_sm90/packed.hpp"
+#include "conv/algorithms/im2col_sm90/rows.hpp"
 #include "conv/algorithms/im2col_sm90/tiles.hpp"
 #include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/epilogue.hpp"
@@ -46,6 +47,7 @@ constexpr std::array kPlainTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
 constexpr std::array kBytesTiles{SHIFTCONV_IM2COL_BYTES_TILES(SHIFTCONV_TILE)};
 constexpr std::array kSplitTiles{SHIFTCONV_IM2COL_SPLIT_TILES(SHIFTCONV_TILE)};
 constexpr std::array kSharedTiles{SHIFTCONV_IM2COL_SHARED_TILES(SHIFTCONV_TILE)};
+constexpr std::array kPiecesTiles{SHIFTCONV_IM2COL_PIECES_TILES(SHIFTCONV_TILE)};
 #undef SHIFTCONV_TILE
 constexpr bool isAmong(std::span<const Tile> tiles, const Tile& tile) {
   return std::any_of(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.isAsLargeAs(tile); });
@@ -59,13 +61,12 @@ constexpr auto kTiles = [] {
                [](const Tile& tile) { return !isAmong(kPlainTiles, tile); });
   return all;
 }();
-static_assert(std::all_of(kBytesTiles.begin(), kBytesTiles.end(),
-                          [](const Tile& bytes) {
-                            return std::any_of(kPlainTiles.begin(), kPlainTiles.end(), [&](const Tile& tile) {
-                              return tile.isAsLargeAs(bytes) && tile.ctas == bytes.ctas;
-                            });
-                          }),
-              "plans of 8-bit operands are made with the tiles of 16-bit ones");
+constexpr bool areAmongPlain(std::span<const Tile> some) {
+  return std::all_of(some.begin(), some.end(), [](const Tile& one) {
+    return std::any_of(kPlainTiles.begin(), kPlainTiles.end(), [&](const Tile& tile) { return tile.isAsLargeAs(one); });
+  });
+}
+static_assert(areAmongPlain(kBytesTiles) && areAmongPlain(kPiecesTiles), "their names are among those of plain 16-bit operands");
 static_assert(std::all_of(kSplitTiles.begin(), kSplitTiles.end(), [](const Tile& tile) { return tile.pixels <= 2 * kGroupPixels; }),
               "a CTA of the cluster, two at least, finishes one warpgroup's sums at most (ownerOf)");
 constexpr std::array<std::string_view, kTiles.size()> kTileNames = [] {
@@ -85,8 +86,6 @@ constexpr int64_t kLeastDeepSteps = 16;  // of a reduction that is offered all s
 
 int64_t elementBytes(const Problem& p) { return isHalf(p.inputType) ? 2 : 1; }
 int64_t chunkOf(const Problem& p) { return chunkChannels(static_cast<int32_t>(elementBytes(p))); }
-/// Channels of whole 16 bytes, which is what tensor maps step by.
-int64_t mapChannels(const Problem& p) { return 16 / elementBytes(p); }
 
 /// Whether there are kernels for the operands' types, and which.
 bool hasKind(const Problem& p) {
@@ -97,16 +96,25 @@ bool hasKind(const Problem& p) {
 std::string kindOf(const Problem& p) {
   return isHalf(p.inputType) ? std::string(elementName(p)) : fmt::format("{}_{}", nameOf(p.inputType), nameOf(p.filterType));
 }
+/// What the CTAs of a cluster do together, and who loads.
+struct Launching {
+  int32_t split;
+  Shared shared;
+  bool inPieces;
+};
 struct Kernel {
   Tile tile;  ///< as the kernel is compiled
   InCluster ability;
 };
 /// The kernel for a tile; nothing where there is none.
-std::optional<Kernel> kernelOf(const Problem& p, const Tile& tile, int32_t split, Shared shared) {
+std::optional<Kernel> kernelOf(const Problem& p, const Tile& tile, const Launching& how) {
+  const auto& [split, shared, inPieces] = how;
   const auto among = [&](const auto& tiles, InCluster ability) -> std::optional<Kernel> {
     const auto found = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.isAsLargeAs(tile); });
     return found == tiles.end() ? std::nullopt : std::optional(Kernel{*found, ability});
   };
+  if (inPieces) return canCopyPieces(p) ? among(kPiecesTiles, InCluster::Nothing) : std::nullopt;
+  if (!canUseMaps(p)) return std::nullopt;
   if (!isHalf(p.inputType)) return split > 1 || shared != Shared::None ? std::nullopt : among(kBytesTiles, InCluster::Nothing);
   if (split > 1) return shared != Shared::None ? std::nullopt : among(kSplitTiles, InCluster::Reduction);
   if (shared == Shared::None && isAmong(kPlainTiles, tile)) return Kernel{tile, InCluster::Nothing};
@@ -175,9 +183,9 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   // Of rows that a CTA shares it asks for half.
   const double sharedRows = plan.params.pixelsShared * tile.pixels + plan.params.filterShared * tile.channels;
   const double loadBytes = (rows - sharedRows + sharedRows / kSharedRate) * rowBytes;
-  const double loads = std::max(loadBytes / kLoadBytesPerClock,
-                                (rows - sharedRows / 2) / rates.rowsPerClock(p.groupChannels() * elementBytes(p))),
-               step = std::max(products, loads);
+  const double requests = plan.isInPieces() ? rows * kRowBytes / plan.params.pieces.bytes / kPiecesPerClock
+                                            : (rows - sharedRows / 2) / rates.rowsPerClock(p.groupChannels() * elementBytes(p));
+  const double loads = std::max(loadBytes / kLoadBytesPerClock, requests), step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * 2 /
                           (plan.params.packed != Packed::No ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
@@ -213,8 +221,8 @@ std::string putGroups(const Problem& p, const gemm::Window& window, Params& para
   return {};
 }
 
-/// What plans have in common that load boxes of so many pixels. Empty, or why there are none.
-std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
+/// What plans have in common that load boxes of so many pixels, or copy pieces. Empty, or why there are none.
+std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan& plan) {
   const Problem& p = task.p;
   Params& params = plan.params;
   const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements * elementBytes(p)); };
@@ -223,7 +231,7 @@ std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
   channels.type = isHalf(p.inputType) ? elementMapType(p) : layout::MapType::U8;
   channels.rank = 2;
   channels.dims = {static_cast<uint64_t>(p.firstChannels()), static_cast<uint64_t>(p.firstPixels())};
-  channels.strides = {bytes(p.inputPitch())};
+  channels.strides = {bytes(roundUp(p.inputPitch(), mapChannels(p)))};  // pieces of rows have no map
   channels.box = {chunk, static_cast<uint32_t>(boxPixels)};
   channels.swizzle = layout::MapSwizzle::B128;
   layout::TiledMap second = channels;
@@ -243,7 +251,13 @@ std::string begin(const Task& task, int32_t boxPixels, Im2colPlan& plan) {
   plan.filter.strides = {bytes(p.groupChannels())};
   plan.filter.box = {chunk, static_cast<uint32_t>(smallestTile(p).channels)};
   plan.filter = gemm::tapMap(task.window, plan.filter);
-  if (std::string why = layout::refusal(plan.filter); !why.empty()) return why;
+  if (inPieces) {
+    params.pieces.inputPitch = static_cast<int32_t>(bytes(p.inputPitch()));
+    params.pieces.rowBytes = static_cast<int32_t>(bytes(p.c));
+    params.pieces.bytes = rowPieceBytes(p);
+  } else if (std::string why = layout::refusal(plan.filter); !why.empty()) {
+    return why;
+  }
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.positionsX = divisor(p.q());
   params.positionsY = divisor(p.p());
@@ -308,8 +322,10 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   // A stage is released one step late: one stage serves one step alone.
   if (wanted == 1 && steps > 1) return "a ring of one stage serves a reduction of one step alone";
   params.stages = static_cast<int32_t>(std::min(wanted, steps));
+  if (plan.isInPieces() && steps > 1) params.stages = static_cast<int32_t>(2 * std::min(wanted / 2, ceilDivide(steps, int64_t{2})));
   const int64_t deepest = std::min<int64_t>({stagesOf(1), kMaximumStages, steps});
-  plan.deepStages = ctas == 1 && steps >= kLeastDeepSteps && deepest > usual ? static_cast<int32_t>(deepest) : 0;
+  plan.deepStages =
+      !plan.isInPieces() && ctas == 1 && steps >= kLeastDeepSteps && deepest > usual ? static_cast<int32_t>(deepest) : 0;
   // The residual lies after the stages, and after the sums that take their place: a warp may write sums while another one still
   // reads its residual.
   const int64_t first = std::max<int64_t>(params.stages * stage, params.packed != Packed::No && waiting > 0 ? 0 : outputs);
@@ -319,7 +335,7 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   if (shared > static_cast<int64_t>(properties.sharedBytesPerBlock)) return "its stages do not fit into shared memory";
   plan.launch.grid = {static_cast<uint32_t>(tiles), static_cast<uint32_t>(p.groups), 1};
   plan.launch.cluster = {static_cast<uint32_t>(split * ofPixels * ofFilter), 1, 1};
-  plan.launch.block = {static_cast<uint32_t>(threads(tile.groups())), 1, 1};
+  plan.launch.block = {static_cast<uint32_t>(plan.isInPieces() ? pieceThreads(tile.groups()) : threads(tile.groups())), 1, 1};
   // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
   // lie where there is room, not where there is least to do (see the kernel's notes).
   plan.launch.dynamicSharedBytes =
@@ -332,13 +348,14 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   return {};
 }
 
-/// What the CTAs of a cluster do together.
-struct InClusters {
-  int32_t split;
-  Shared shared;
-};
-constexpr std::array<InClusters, 6> kClusters{
-    {{1, Shared::None}, {2, Shared::None}, {4, Shared::None}, {1, Shared::Pixels}, {1, Shared::Filter}, {1, Shared::Both}}};
+constexpr std::array<Launching, 7> kLaunchings{{{1, Shared::None, false},
+                                                {2, Shared::None, false},
+                                                {4, Shared::None, false},
+                                                {1, Shared::Pixels, false},
+                                                {1, Shared::Filter, false},
+                                                {1, Shared::Both, false},
+                                                {1, Shared::None, true}}};
+constexpr int64_t kMostRowInPieces = 256;  // bytes; the copy engine was as fast from 97 on, and rarely slower from 256 (H200)
 
 /// Whether there are neighbours to share with, operands enough, and CTAs enough to wait for what comes from L2.
 bool mayPay(const Task& task, const Tile& tile, Shared shared) {
@@ -373,9 +390,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
     if (groupColumns(p) % kSegmentColumns != 0)
       return needs(fmt::format("needs K / groups to be a multiple of {}, but it is {}", kSegmentColumns, groupColumns(p)));
   }
-  if (p.c % whole != 0) return needs(fmt::format("needs C to be a multiple of {} (16-byte rows), but C is {}", whole, p.c));
-  if (p.inputPitch() % whole != 0)
-    return needs(fmt::format("needs input_pixel_pitch to be a multiple of {} elements, but it is {}", whole, p.inputPitch()));
+  if (std::string why = rowRefusal(p); !why.empty()) return needs(why);
   if (p.splitC % whole != 0)
     return needs(fmt::format("needs split_c to be a multiple of {} (16-byte rows), but it is {}", whole, p.splitC));
   if (p.isSplit() && p.secondPitch() % whole != 0)
@@ -383,7 +398,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
   const Task task(p, properties);
   Im2colPlan smallest;
-  std::string why = begin(task, smallestTile(p).pixels, smallest);
+  std::string why = begin(task, smallestTile(p).pixels, !canUseMaps(p), smallest);
   if (why.empty()) why = complete(task, smallestTile(p), {}, smallest);
   if (!why.empty()) return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
   return {};
@@ -395,17 +410,18 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
   const Task task(p, properties);
   struct Beginning {
     int32_t boxPixels;
+    bool inPieces;
     Im2colPlan plan;
     bool isPossible;
   };
   constexpr size_t kUsual = 6;
   std::vector<Beginning> begun;
   begun.reserve(kUsual);
-  const auto beginningOf = [&](int32_t boxPixels) -> const Beginning& {
+  const auto beginningOf = [&](int32_t boxPixels, bool inPieces) -> const Beginning& {
     for (const Beginning& one : begun)
-      if (one.boxPixels == boxPixels) return one;
-    Beginning& one = begun.emplace_back(boxPixels);
-    one.isPossible = begin(task, boxPixels, one.plan).empty();
+      if (one.boxPixels == boxPixels && one.inPieces == inPieces) return one;
+    Beginning& one = begun.emplace_back(boxPixels, inPieces);
+    one.isPossible = begin(task, boxPixels, inPieces, one.plan).empty();
     return one;
   };
   for (size_t i = 0; i < kTiles.size(); ++i) {
@@ -413,14 +429,17 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
     // Half of a tile without channels is never worth it.
     if (!choices.tile && kTiles[i].channels >= 2 * roundUp(groupColumns(p), smallestTile(p).channels)) continue;
     double pairs = std::numeric_limits<double>::infinity();  // clocks of the better of those that share one operand
-    for (const auto& [split, shared] : kClusters) {
-      const std::optional<Kernel> kernel = kernelOf(p, kTiles[i], split, shared);
+    for (const auto& launching : kLaunchings) {
+      const auto& [split, shared, inPieces] = launching;
+      if (choices.inPieces.value_or(inPieces) != inPieces) continue;
+      if (inPieces && !choices.inPieces && canUseMaps(p) && p.c * elementBytes(p) > kMostRowInPieces) continue;
+      const std::optional<Kernel> kernel = kernelOf(p, kTiles[i], launching);
       if (!kernel || (choices.split && *choices.split != split) || (choices.shared && *choices.shared != shared)) continue;
       if (!choices.shared && !mayPay(task, kernel->tile, shared)) continue;
       Im2colChoices some = choices;
       some.split = split;
       some.shared = shared;
-      const Beginning& beginning = beginningOf(kernel->tile.pixels / (sharesPixels(shared) ? 2 : 1));
+      const Beginning& beginning = beginningOf(kernel->tile.pixels / (sharesPixels(shared) ? 2 : 1), inPieces);
       if (!beginning.isPossible) continue;
       Im2colPlan plan = beginning.plan;
       plan.tile = i;
@@ -446,7 +465,7 @@ Tiling Im2colPlan::tiling() const {
   return {kTiles[tile].pixels,
           kTiles[tile].channels,
           1 << params.splitShift,
-          {params.stages, static_cast<int32_t>(shared())},
+          {params.stages, static_cast<int32_t>(shared()), params.pieces.bytes},
           modelParts};
 }
 
@@ -456,7 +475,8 @@ static_assert(static_cast<int>(Shared::Pixels) == 1 && static_cast<int>(Shared::
 
 std::string Im2colPlan::kernelName() const {
   constexpr std::array<std::string_view, 3> kSuffixes{"", "_split", "_shared"};  // in the order of InCluster
-  return fmt::format("im2col_sm90_{}_{}{}", kind, kTileNames[tile], kSuffixes[static_cast<size_t>(kernel)]);
+  return fmt::format("im2col_sm90_{}_{}{}", kind, kTileNames[tile],
+                     isInPieces() ? "_pieces" : kSuffixes[static_cast<size_t>(kernel)]);
 }
 
 std::string Im2colPlan::describe() const {
@@ -470,7 +490,7 @@ std::string Im2colPlan::describe() const {
 
 std::vector<std::string> Im2colPlan::warpRoles() const {
   std::vector<std::string> roles(launch.block.x / 32, "multiply");
-  roles.back() = "load";
+  if (!isInPieces()) roles.back() = "load";
   return roles;
 }
 

@@ -32,6 +32,7 @@ struct Im2colChoices {
   std::optional<int32_t> stages;  ///< of the ring
   std::optional<int32_t> split;   ///< CTAs that share the reduction of a tile: 1, 2 or 4
   std::optional<Shared> shared;
+  std::optional<bool> inPieces;         ///< operands that threads copy
   std::optional<Dependence> dependent;  ///< Filter: where the planner lets the run start early
 };
 
@@ -51,6 +52,8 @@ struct Im2colPlan {
   Resource bound = Resource::TensorCore;
 
   Shared shared() const;
+  /// Threads copy operands, and none of the maps above is used.
+  bool isInPieces() const { return params.pieces.bytes != 0; }
   bool isDeep() const { return deepStages != 0 && params.stages == deepStages; }
   std::string kernelName() const;
   Tiling tiling() const;

@@ -36,7 +36,6 @@
 
 #include "common/gemm/cta_frame.cuh"
 #include "common/gemm/pipeline.cuh"
-#include "common/layout/shared_matrix_descriptor.hpp"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/dependent_launch.cuh"
 #include "common/ptx/mbarrier.cuh"
@@ -44,6 +43,7 @@
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/im2col_sm90/epilogue.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/algorithms/im2col_sm90/products.cuh"
 #include "conv/algorithms/im2col_sm90/shared_operands.cuh"
 #include "conv/kernels/cluster_sums.cuh"
 #include "conv/kernels/left_out.cuh"
@@ -358,15 +358,12 @@ class Cta {
       int32_t left = firstChunk(rank() + 1) - firstChunk(rank());
       do {
         control_->operands.awaitFull(stage);
-        const uint32_t pixels = stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
-        const uint64_t a = layout::wgmmaSwizzle128Descriptor(pixels + group * (kGroupPixels * kRowBytes));
-        const uint64_t b = layout::wgmmaSwizzle128Descriptor(pixels + kPixelBytes);
+        const uint32_t pixels = stageAddress(stage);
         ptx::wgmmaFence();  // site: products_fence
+        const StageOperands operands(pixels + group * (kGroupPixels * kRowBytes), pixels + kPixelBytes);
 #pragma unroll
         for (int32_t slice = 0; slice < kChunkSlices; ++slice)
-          Kind::template multiply<kChannels>(d, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
-                                             layout::advanceDescriptor(b, slice * layout::kMmaRowBytes),
-                                             slice == 0 ? accumulate : 1);
+          operands.multiply<Kind, kChannels>(d, slice, slice == 0 ? accumulate : 1);
         ptx::wgmmaCommit();
         ptx::wgmmaWait<1>();
         if (accumulate != 0) release(held);

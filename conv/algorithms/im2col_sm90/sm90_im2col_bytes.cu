@@ -1,12 +1,7 @@
 // im2col_sm90 of 8-bit floats and integers. Kernels are named after input and filter.
+#include "conv/algorithms/im2col_sm90/kinds.cuh"
 #include "conv/algorithms/im2col_sm90/sm90_im2col.cuh"
 #include "conv/algorithms/im2col_sm90/tiles.hpp"
-
-namespace shiftconv::kernels::im2col::kinds {
-using e4m3_e4m3 = NarrowKind<ptx::WgmmaKind::E4m3E4m3>;
-using s8_s8 = NarrowKind<ptx::WgmmaKind::S8S8>;
-using u8_s8 = NarrowKind<ptx::WgmmaKind::U8S8>;
-}  // namespace shiftconv::kernels::im2col::kinds
 
 #define SHIFTCONV_IM2COL_BYTES_KERNEL(KIND, PIXELS, CHANNELS, CTAS)                                                              \
   SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##KIND##_##PIXELS##x##CHANNELS, shiftconv::kernels::im2col::kinds::KIND, PIXELS, CHANNELS, \

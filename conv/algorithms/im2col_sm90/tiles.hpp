@@ -60,3 +60,14 @@
   X(128, 256, 1)                         \
   X(192, 64, 2)                          \
   X(192, 128, 1)
+
+/// The ones of every type for matrices that threads copy in pieces.
+#define SHIFTCONV_IM2COL_PIECES_TILES(X) \
+  X(64, 16, 8)                           \
+  X(64, 32, 8)                           \
+  X(64, 48, 5)                           \
+  X(64, 80, 4)                           \
+  X(64, 128, 3)                          \
+  X(128, 64, 3)                          \
+  X(128, 128, 2)                         \
+  X(192, 64, 2)

@@ -1,0 +1,44 @@
+#include "conv/algorithms/im2col_sm90/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace shiftconv::plan::sm90 {
+
+namespace {
+
+constexpr int64_t kLeastPiece = 4;  // bytes of a cp.async
+
+/// One tap on every pixel.
+bool isPlainMatrix(const Problem& p) {
+  return p.t * p.r * p.s == 1 && p.strideD * p.strideH * p.strideW == 1 && !p.isSplit() && p.groups == 1 &&
+         p.padFront + p.padBack + p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
+}
+
+}  // namespace
+
+int64_t mapChannels(const Problem& p) { return kMapBytes / bytesOf(p.inputType); }
+
+int32_t rowPieceBytes(const Problem& p) {
+  return static_cast<int32_t>(std::gcd(kMapBytes, std::gcd(p.c, p.inputPitch()) * bytesOf(p.inputType)));
+}
+
+bool canUseMaps(const Problem& p) { return rowPieceBytes(p) == kMapBytes; }
+bool canCopyPieces(const Problem& p) { return isPlainMatrix(p) && rowPieceBytes(p) >= kLeastPiece; }
+
+std::string rowRefusal(const Problem& p) {
+  const bool isMatrix = isPlainMatrix(p);
+  const int64_t piece = isMatrix ? kLeastPiece : kMapBytes, whole = piece / bytesOf(p.inputType);
+  const auto why = [&] {
+    return isMatrix ? fmt::format("rows of whole {} bytes", piece)
+                    : fmt::format("rows of whole {} bytes; of {} for a 1x1 filter without stride, padding or groups", piece,
+                                  kLeastPiece);
+  };
+  if (p.c % whole != 0) return fmt::format("needs C to be a multiple of {} ({}), but C is {}", whole, why(), p.c);
+  if (p.inputPitch() % whole != 0)
+    return fmt::format("needs input_pixel_pitch to be a multiple of {} elements ({}), but it is {}", whole, why(), p.inputPitch());
+  return {};
+}
+
+}  // namespace shiftconv::plan::sm90

@@ -1,0 +1,26 @@
+// What rows of operands consist of, for im2col_sm90, and who loads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan::sm90 {
+
+inline constexpr int64_t kMapBytes = 16;  ///< what tensor maps step by
+
+/// Channels of so many bytes.
+int64_t mapChannels(const Problem& p);
+
+/// Bytes that rows of pixels and of the filter consist of: 16 or fewer.
+int32_t rowPieceBytes(const Problem& p);
+
+/// Whether the copy engine can load rows, and whether threads can copy them in pieces.
+bool canUseMaps(const Problem& p);
+bool canCopyPieces(const Problem& p);
+
+/// Why nobody can load rows; empty where somebody can.
+std::string rowRefusal(const Problem& p);
+
+}  // namespace shiftconv::plan::sm90
