@@ -142,14 +142,14 @@ class Epilogue {
            pixel, channel, (kAreWhole || row < 16) && pixel < endPixel_ && channel < endChannel_);
     }
   }
-  /// Calls body(bytes) with what rows consist of; false where that is single elements.
-  template <class Body>
+  /// Calls body(bytes) with what rows consist of; false where that is single elements, and kMayBeElements.
+  template <bool kMayBeElements = true, class Body>
   __device__ __forceinline__ bool inPieces(Body&& body) const {
     if (p_.pieceBytes == 16)
       body(std::integral_constant<int32_t, 16>());
     else if (p_.pieceBytes == 8)
       body(std::integral_constant<int32_t, 8>());
-    else if (p_.pieceBytes == 4)
+    else if (!kMayBeElements || p_.pieceBytes == 4)
       body(std::integral_constant<int32_t, 4>());
     else
       return false;
@@ -201,10 +201,11 @@ class Epilogue {
   }
 
   // ---- Scales, bias, residual ---------------------------------------------------------------------------------------------
+  /// It has rows of whole 4 bytes, whatever those of the outputs have.
   __device__ __forceinline__ void fetchResidual(uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     const auto* const residual = static_cast<const uint8_t*>(e.residual);
-    inPieces([&](auto bytes) {
+    inPieces<false>([&](auto bytes) {
       constexpr int32_t kBytes = decltype(bytes)::value;
       forEachPiece<2, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
         const auto* const from = exists ? residual + pixel * e.residualPitch + channel * 2 : residual;
