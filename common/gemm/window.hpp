@@ -51,10 +51,10 @@ struct WindowSplit {
 };
 /// Rows of A are positions of a window (gemm::Window), x fastest; K runs over its taps, x fastest, and in each over channels.
 struct WindowParams {
+  WindowAxis x, y, z;
+  int32_t images = 0;
   bool isUsed = false;    ///< else A is a matrix
   bool hasDepth = false;  ///< the map has five dimensions, else four
-  int32_t images = 0;
-  WindowAxis x, y, z;
   WindowSplit split;
 };
 

@@ -51,37 +51,35 @@ std::string_view name(Activation activation);
 /// With outputBlock, `outputBlock` consecutive outputs of a row share a scale factor that is chosen from them by the rules of
 /// numerics/block_format.hpp (32: ue8m0, MX formats; 16: ue4m3, nvfp4, where outputScale is 1 / the tensor's factor).
 struct EpilogueParams {
+  // What most runs read comes first, in 88 bytes: a kernel fetches its parameters anew, a line of constants at a time.
   int32_t rows = 0, columns = 0;
-
+  NumberType biasType = NumberType::F32;         ///< F32, F16 or BF16
+  NumberType residualType = NumberType::F32;     ///< F32, F16, BF16, S8 or U8
+  NumberType outputType = NumberType::F32;       ///< F32, F16, BF16 overflow to infinity; S32; the others saturate
   NumberType accumulatorType = NumberType::F32;  ///< F32, S32, or F16 (in the low half of the register)
-  const int32_t* columnCorrection = nullptr;     ///< [classes][correctionPitch], of which [columns] are used
-  int32_t correctionPitch = 0;                   ///< elements from class to class, a multiple of 4
-  const int32_t* rowClass = nullptr;             ///< [rows], each in 0.. classes - 1; null: all rows have class 0
-  const int32_t* rowCorrection = nullptr;        ///< [rows]
-  float alpha = 1;
-  const float* rowScale = nullptr;        ///< [rows]
-  const float* columnScale = nullptr;     ///< [columns]
-  const void* bias = nullptr;             ///< [columns]
-  NumberType biasType = NumberType::F32;  ///< F32, F16 or BF16
-  float beta = 0;
-  const void* residual = nullptr;
-  NumberType residualType = NumberType::F32;  ///< F32, F16, BF16, S8 or U8
-  int64_t residualPitch = 0;                  ///< bytes from row to row
-
-  Activation activation = Activation::None;
-  float activationA = 0, activationB = 0;
-  float* largest = nullptr;  ///< one f32, 0 or a former maximum; NaN once any |v| is
-
-  bool roundsSteps = false;  ///< for outputs F16 and BF16
-  float outputScale = 1;
-  NumberType outputType = NumberType::F32;  ///< F32, F16, BF16 overflow to infinity; S32; the others saturate
-  int32_t outputZeroPoint = 0;              ///< added to the rounded integer: S8 and U8 only, within their range
-  int32_t outputBlock = 0;                  ///< 0, or 32 with E4M3, E5M2, E3M2, E2M3 or E2M1, or 16 with E2M1
+  bool roundsSteps = false;                      ///< for outputs F16 and BF16
+  const void* bias = nullptr;                    ///< [columns]
   /// Unused when stored by a tensor map; that overwrites the bytes after a row's end up to a multiple of 16.
   void* output = nullptr;
-  int64_t outputPitch = 0;          ///< bytes from row to row
-  uint8_t* outputScales = nullptr;  ///< one factor a block; scale_factor_layout.hpp
+  int64_t outputPitch = 0;  ///< bytes from row to row
+  Activation activation = Activation::None;
+  float activationA = 0, activationB = 0;
+  float alpha = 1, beta = 0;
+  float outputScale = 1;
+  const float* columnScale = nullptr;  ///< [columns]
+  const void* residual = nullptr;
+  int64_t residualPitch = 0;  ///< bytes from row to row
+
+  int32_t outputZeroPoint = 0;  ///< added to the rounded integer: S8 and U8 only, within their range
+  float* largest = nullptr;     ///< one f32, 0 or a former maximum; NaN once any |v| is
+  int32_t outputBlock = 0;      ///< 0, or 32 with E4M3, E5M2, E3M2, E2M3 or E2M1, or 16 with E2M1
   layout::ScaleFactorLayout outputScaleLayout = layout::ScaleFactorLayout::RowMajor;
+  uint8_t* outputScales = nullptr;            ///< one factor a block; scale_factor_layout.hpp
+  const float* rowScale = nullptr;            ///< [rows]
+  const int32_t* columnCorrection = nullptr;  ///< [classes][correctionPitch], of which [columns] are used
+  int32_t correctionPitch = 0;                ///< elements from class to class, a multiple of 4
+  const int32_t* rowClass = nullptr;          ///< [rows], each in 0.. classes - 1; null: all rows have class 0
+  const int32_t* rowCorrection = nullptr;     ///< [rows]
 
   /// Of biasType F32.
   SHIFTCONV_HOST_DEVICE const float* floatBias() const { return static_cast<const float*>(bias); }

@@ -20,13 +20,14 @@ struct Axis {
 /// A unit is the outputs of a thread but for their channels: `columns` of the kernel's Kind by `rows`. A CTA has ctaUnits units of
 /// channelThreads * channels channels.
 struct Params {
+  // What images without depth read comes first, see EpilogueParams.
   const void* input = nullptr;
-  const void* filter = nullptr;  ///< [K][T*R*S]
-  Axis depth, height, width;
-  layout::FastDivisor columnUnits, rowUnits, outputDepth;  ///< units of a row, of a plane; planes of an image
-  layout::FastDivisor channelBlocks;                       ///< blockIdx.x counts them first, then the CTAs along the units
+  const void* filter = nullptr;               ///< [K][T*R*S]
+  layout::FastDivisor columnUnits, rowUnits;  ///< units of a row, of a plane
+  layout::FastDivisor channelBlocks;          ///< blockIdx.x counts them first, then the CTAs along the units
   layout::FastDivisor channelThreads;
   layout::FastDivisor multiplier;  ///< K / C
+  Axis height, width;
   int32_t outputHeight = 0, outputWidth = 0;
   int32_t units = 0, ctaUnits = 0;
   int32_t rows = 1;          ///< output rows of a unit
@@ -34,8 +35,10 @@ struct Params {
   uint32_t weightBytes = 0;  ///< of the filters of a CTA, staged in shared memory; 0: every thread loads its own
   bool bf16 = false;         ///< of 16 bits; else f16
   LeanFlags lean;
-  Decoding inputs, filters;       ///< of other types
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+  Axis depth;
+  layout::FastDivisor outputDepth;  ///< planes of an image
+  Decoding inputs, filters;         ///< of other types
 };
 
 }  // namespace shiftconv::kernels::channelwise

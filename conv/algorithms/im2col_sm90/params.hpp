@@ -68,30 +68,31 @@ struct RowPieces {
 
 struct Params {
   layout::TensorMapImage secondMap{};  ///< of the input's second tensor, if there is one
-  gemm::WindowParams window;           ///< rows are output pixels
-  layout::FastDivisor positionsX, positionsY, positionsZ;
+  // What matrices read lies together, see EpilogueParams: the end of `window` to the beginning of `epilogue`.
+  gemm::WindowParams window;         ///< rows are output pixels
   layout::FastDivisor channelTiles;  ///< of a group; blockIdx.y is the group
-  /// Of a slice of the output. Where the input is split along the depth, tiles end with slices.
-  layout::FastDivisor slicePixels, sliceTiles;
   int32_t stages = 0;
-  int32_t chunks = 0;          ///< of a tap's channels
-  int32_t groupColumns = 0;    ///< output channels of a group
-  int32_t groupChannels = 0;   ///< from a group's first channel to the next group's, where groups lie side by side in the map
-  int32_t groupImages = 0;     ///< likewise from image to image of the map, where it has images in place of planes
-  int32_t splitShift = 0;      ///< 2^splitShift CTAs, a cluster, share the chunks of a tile
-  int32_t receivedOffset = 0;  ///< from the stages, of the sums of the others
-  int32_t stagingOffset = 0;   ///< of staged outputs, from the stages; after them, and sums, where a residual waits
+  int32_t chunks = 0;         ///< of a tap's channels
+  int32_t groupColumns = 0;   ///< output channels of a group
+  int32_t groupChannels = 0;  ///< from a group's first channel to the next group's, where groups lie side by side in the map
+  int32_t groupImages = 0;    ///< likewise from image to image of the map, where it has images in place of planes
+  int32_t splitShift = 0;     ///< 2^splitShift CTAs, a cluster, share the chunks of a tile
+  int32_t stagingOffset = 0;  ///< of staged outputs, from the stages; after them, and sums, where a residual waits
+  int32_t pieceBytes = 16;    ///< that rows of outputs and of a waiting residual consist of: 4, 8 or 16, or one element
+  /// 1: the CTAs whose ranks in the cluster differ by 1 have neighbouring tiles of channels, and share their pixels. Divisor of
+  /// channelTiles: pairs of tiles, then, of which the last one may have nothing to do.
+  int32_t pixelsShared = 0;
+  int32_t filterShared = 0;  ///< likewise those with neighbouring tiles of pixels, and their filter; with both, ranks differ by 2
   Packed packed = Packed::No;
   LeanFlags lean;                 ///< of 16 bits: where outputs are whole 16 bytes
   bool rectifiesNarrow = false;   ///< Lean::Rectified where they are not; the others are less frequent
   bool filterAhead = false;       ///< the filter is constant, and is read before the kernel ahead has ended
   bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
-  int32_t pieceBytes = 16;        ///< that rows of outputs and of a waiting residual consist of: 4, 8 or 16, or one element
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
-  /// 1: the CTAs whose ranks in the cluster differ by 1 have neighbouring tiles of channels, and share their pixels. Divisor of
-  /// channelTiles: pairs of tiles, then, of which the last one may have nothing to do.
-  int32_t pixelsShared = 0;
-  int32_t filterShared = 0;  ///< likewise those with neighbouring tiles of pixels, and their filter; with both, ranks differ by 2
+  layout::FastDivisor positionsX, positionsY, positionsZ;
+  /// Of a slice of the output. Where the input is split along the depth, tiles end with slices.
+  layout::FastDivisor slicePixels, sliceTiles;
+  int32_t receivedOffset = 0;  ///< from the stages, of the sums of the others
   RowPieces pieces;
 };
 

@@ -170,7 +170,7 @@ class Cta {
   /// sums begin with something.
   template <class Body>
   __device__ __forceinline__ void forEachTap(Body&& body) const {
-    const auto& [isUsed, hasDepth, images, ax, ay, az, split] = p_.window;
+    const gemm::WindowAxis &ax = p_.window.x, &ay = p_.window.y, &az = p_.window.z;
     bool any = false;
     int32_t tap = 0;
 #pragma unroll 1
@@ -303,7 +303,9 @@ class Cta {
       const int32_t end = firstChunk(rank() + 1);
 #pragma unroll 1
       for (int32_t chunk = firstChunk(rank()); chunk < end;) {
-        const gemm::WindowSource from = sourceOf(chunk, at, z);
+        // A matrix is not split along the depth: what a split reads of the position is not computed.
+        const gemm::WindowSource from =
+            kFound == Found::InRows ? w.split.sourceOf(chunk, kChunkChannels, 0, 0) : sourceOf(chunk, at, z);
         const CUtensorMap* const map = from.isSecond ? second : &inputMap_;
         int32_t channel = from.channel + convolutionGroup() * p_.groupChannels, tapChannel = from.tapChannel;
         const int32_t endOfMap = endOfTensor(chunk, end);

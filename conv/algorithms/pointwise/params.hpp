@@ -50,25 +50,26 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t filterPitch(int32_t vector, int32_t step
 /// The grid is (CTAs that share the pixels, shares of the output channels). Bytes are from an output position to the next, in the
 /// input.
 struct Params {
+  // What linear pixels need comes first, see EpilogueParams.
   const uint8_t* input = nullptr;
   const uint8_t* filter = nullptr;  ///< [K][C]
   int32_t tiles = 0;                ///< of pixels
   int32_t inputChannels = 0;
   int32_t channelGroups = 0;       ///< of kGroupChannels, of a CTA
   uint32_t channelWarpsShift = 0;  ///< binary logarithm of the warps that share a tile's output channels
-  bool isLinear = false;           ///< output pixel i reads input pixel i
-  layout::FastDivisor outputDepth, outputHeight, outputWidth;  ///< where not
   int64_t pixelBytes = 0;
-  int64_t rowBytes = 0, planeBytes = 0, imageBytes = 0;  ///< where not isLinear
-  bool gathers = false;  ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
   /// Of what lies after the filter in shared memory: its elements of 8 bits as they come, then places of outputs, one for each tile
   /// of the CTA at a time.
   int32_t spareOffset = 0;
+  bool isLinear = false;  ///< output pixel i reads input pixel i
+  bool gathers = false;   ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
   /// Bias, residual of the output's type and an activation of isPlainActivation; of 8 bits what PlainBytes has.
   bool plain = false;
-  LeanFlags lean;                 ///< where segments are whole, but for the addresses
-  Decoding inputs, filters;       ///< of elements of 8 bits
-  gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+  LeanFlags lean;                                              ///< where segments are whole, but for the addresses
+  gemm::EpilogueParams epilogue;                               ///< rows are output pixels, columns output channels
+  Decoding inputs, filters;                                    ///< of elements of 8 bits
+  layout::FastDivisor outputDepth, outputHeight, outputWidth;  ///< where not isLinear
+  int64_t rowBytes = 0, planeBytes = 0, imageBytes = 0;        ///< likewise
 };
 
 }  // namespace shiftconv::kernels::pointwise

@@ -48,32 +48,34 @@ struct Axis {
 /// Offsets in the input and in the filter are below 2^31 bytes. The grid is (pixel tiles / pixelWarps, channel tiles /
 /// channelWarps); a channel tile belongs to one group.
 struct Params {
+  // What 1x1 filters on linear pixels read comes first, see EpilogueParams.
   const void* input = nullptr;
-  const void* filter = nullptr;  ///< [K][T*R*S*C/groups]
-  int32_t vectors = 0;           ///< of a filter row, each within a tap
-  int32_t blocks = 0;            ///< that they fill
-  int32_t taps = 1;
-  layout::FastDivisor tapVectors, filterWidth, filterHeight;
-  Axis depth, height, width;
-  layout::FastDivisor outputDepth, outputHeight, outputWidth;
-  bool isLinear = false;   ///< output pixel i reads input pixel i only
-  bool isDense = false;    ///< one tap, which is inside of the image for all pixels
-  int32_t imageBytes = 0;  ///< from input image to input image
-  int32_t filterRowBytes = 0;
-  layout::FastDivisor groupTiles;  ///< channel tiles of a group
-  int32_t groupOutputs = 0;        ///< K / groups
-  int32_t groupBytes = 0;          ///< of an input pixel: C / groups
-  int32_t channelTiles = 0;
+  const void* filter = nullptr;                    ///< [K][T*R*S*C/groups]
+  layout::FastDivisor groupTiles;                  ///< channel tiles of a group
   uint32_t splitShift = 0, channelWarpsShift = 0;  ///< binary logarithms
-  bool launchEarly = false;                        ///< lets the next kernel start before the products instead of after them
+  int32_t channelTiles = 0;
+  int32_t groupOutputs = 0;  ///< K / groups
+  int32_t groupBytes = 0;    ///< of an input pixel: C / groups
+  int32_t filterRowBytes = 0;
+  int32_t vectors = 0;  ///< of a filter row, each within a tap
+  int32_t blocks = 0;   ///< that they fill
+  int32_t taps = 1;
+  int32_t storeElements = 1;  ///< neighbouring outputs and residuals that are aligned to as many elements: 1, 2, 4 or 8
+  bool isLinear = false;      ///< output pixel i reads input pixel i only
+  bool isDense = false;       ///< one tap, which is inside of the image for all pixels
+  bool launchEarly = false;   ///< lets the next kernel start before the products instead of after them
   /// The whole epilogue. Else an f32 bias, a short activation or none, and of 16 bits a residual and outputs of the operands' type,
   /// of 8 bits what PlainBytes has.
   bool isWhole = false;
   bool relu = false;
-  LeanFlags lean;                 ///< where a thread stores its outputs at once
-  int32_t storeElements = 1;      ///< neighbouring outputs and residuals that are aligned to as many elements: 1, 2, 4 or 8
-  Decoding inputs, filters;       ///< of elements of 8 bits
+  LeanFlags lean;  ///< where a thread stores its outputs at once
+  Axis width;
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+  Decoding inputs, filters;       ///< of elements of 8 bits
+  layout::FastDivisor tapVectors, filterWidth, filterHeight;
+  Axis depth, height;
+  layout::FastDivisor outputDepth, outputHeight, outputWidth;
+  int32_t imageBytes = 0;  ///< from input image to input image
 };
 
 }  // namespace shiftconv::kernels::thin
