@@ -51,11 +51,11 @@ struct WindowSplit {
 };
 /// Rows of A are positions of a window (gemm::Window), x fastest; K runs over its taps, x fastest, and in each over channels.
 struct WindowParams {
-  WindowAxis x, y, z;
-  int32_t images = 0;
   bool isUsed = false;    ///< else A is a matrix
   bool hasDepth = false;  ///< the map has five dimensions, else four
+  int32_t images = 0;
   WindowSplit split;
+  WindowAxis x, y, z;
 };
 
 }  // namespace shiftconv::gemm

@@ -51,7 +51,8 @@ std::string_view name(Activation activation);
 /// With outputBlock, `outputBlock` consecutive outputs of a row share a scale factor that is chosen from them by the rules of
 /// numerics/block_format.hpp (32: ue8m0, MX formats; 16: ue4m3, nvfp4, where outputScale is 1 / the tensor's factor).
 struct EpilogueParams {
-  // What most runs read comes first, in 88 bytes: a kernel fetches its parameters anew, a line of constants at a time.
+  // What most runs read comes first, in 64 bytes: a kernel fetches its parameters anew, a line of constants at a time. With the
+  // activation next to the types, kernels of pointwise spill.
   int32_t rows = 0, columns = 0;
   NumberType biasType = NumberType::F32;         ///< F32, F16 or BF16
   NumberType residualType = NumberType::F32;     ///< F32, F16, BF16, S8 or U8
@@ -62,12 +63,12 @@ struct EpilogueParams {
   /// Unused when stored by a tensor map; that overwrites the bytes after a row's end up to a multiple of 16.
   void* output = nullptr;
   int64_t outputPitch = 0;  ///< bytes from row to row
+  const void* residual = nullptr;
+  const float* columnScale = nullptr;  ///< [columns]
   Activation activation = Activation::None;
   float activationA = 0, activationB = 0;
   float alpha = 1, beta = 0;
   float outputScale = 1;
-  const float* columnScale = nullptr;  ///< [columns]
-  const void* residual = nullptr;
   int64_t residualPitch = 0;  ///< bytes from row to row
 
   int32_t outputZeroPoint = 0;  ///< added to the rounded integer: S8 and U8 only, within their range

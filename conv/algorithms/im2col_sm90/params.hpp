@@ -68,8 +68,8 @@ struct RowPieces {
 
 struct Params {
   layout::TensorMapImage secondMap{};  ///< of the input's second tensor, if there is one
-  // What matrices read lies together, see EpilogueParams: the end of `window` to the beginning of `epilogue`.
-  gemm::WindowParams window;         ///< rows are output pixels
+  // What matrices read lies together, see EpilogueParams, which begins a line.
+  gemm::EpilogueParams epilogue;     ///< rows are output pixels, columns output channels
   layout::FastDivisor channelTiles;  ///< of a group; blockIdx.y is the group
   int32_t stages = 0;
   int32_t chunks = 0;         ///< of a tap's channels
@@ -84,11 +84,11 @@ struct Params {
   int32_t pixelsShared = 0;
   int32_t filterShared = 0;  ///< likewise those with neighbouring tiles of pixels, and their filter; with both, ranks differ by 2
   Packed packed = Packed::No;
-  LeanFlags lean;                 ///< of 16 bits: where outputs are whole 16 bytes
-  bool rectifiesNarrow = false;   ///< Lean::Rectified where they are not; the others are less frequent
-  bool filterAhead = false;       ///< the filter is constant, and is read before the kernel ahead has ended
-  bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
-  gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+  LeanFlags lean;                ///< of 16 bits: where outputs are whole 16 bytes
+  bool rectifiesNarrow = false;  ///< Lean::Rectified where they are not; the others are less frequent
+  bool filterAhead = false;      ///< the filter is constant, and is read before the kernel ahead has ended
+  bool residualWaits = false;    ///< in shared memory, during the products; it and the operands have one type of 16 bits
+  gemm::WindowParams window;     ///< rows are output pixels
   layout::FastDivisor positionsX, positionsY, positionsZ;
   /// Of a slice of the output. Where the input is split along the depth, tiles end with slices.
   layout::FastDivisor slicePixels, sliceTiles;
