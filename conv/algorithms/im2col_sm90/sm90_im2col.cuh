@@ -59,6 +59,7 @@ class Cta {
   static constexpr uint32_t kConsumers = kGroups * 128;
   static constexpr uint32_t kControlBytes = controlBytes(kChannels);
   static constexpr int32_t kChunkChannels = chunkChannels(Kind::kElementBytes);
+  using Finish = Epilogue<Kind, kGroups, kChannels>;
   static_assert(sizeof(Control<kChannels>) <= kControlBytes, "the planner reserves controlBytes in front of the stages");
 
  public:
@@ -107,8 +108,7 @@ class Cta {
       if constexpr (!kShares) ptx::namedBarrierSync(kBegin, kConsumers + 32);
       if constexpr (kSplits || kShares) ptx::clusterBarrierArriveRelaxed();
       ptx::awaitPrerequisites();
-      epilogue().fetch(warp, finishes(warp / 4));
-      multiply(warp / 4);
+      multiply(warp / 4, epilogue().fetch(warp, finishes(warp / 4)));
     }
   }
 
@@ -339,7 +339,7 @@ class Cta {
   }
 
   // ---- Products: a warpgroup -------------------------------------------------------------------------------------------------
-  __device__ void multiply(uint32_t group) {
+  __device__ void multiply(uint32_t group, const typename Finish::Fetched& fetched) {
     typename Kind::Sum d[kChannels / 2];
     gemm::RingPosition stage, held;
     uint32_t accumulate = 0;
@@ -378,6 +378,7 @@ class Cta {
 #pragma unroll
     for (auto& sum : d) ptx::wgmmaHold(sum);
     if constexpr (kShares) release(held);
+    epilogue().keep(fetched);
     // Everything that was loaded has been multiplied by everybody: the stages become the place of the outputs.
     ptx::namedBarrierSync(kMultiplied, kConsumers);
     if constexpr (kSplits) {
@@ -387,7 +388,7 @@ class Cta {
     }
     epilogue().finish(d);
   }
-  __device__ __forceinline__ Epilogue<Kind, kGroups, kChannels> epilogue() const {
+  __device__ __forceinline__ Finish epilogue() const {
     return {p_, *control_, stages_, sums_, firstPixel_, endPixel(), firstChannel_, (convolutionGroup() + 1) * p_.groupColumns};
   }
 

@@ -35,6 +35,7 @@ class PiecesCta {
   static constexpr uint32_t kPixelBytes = kPixels * kRowBytes, kStageBytes = stageBytes(kGroups, kChannels);
   static constexpr int32_t kThreads = pieceThreads(kGroups);
   static constexpr uint32_t kControlBytes = controlBytes(kChannels);
+  using Finish = Epilogue<Kind, kGroups, kChannels>;
   static_assert(sizeof(Control<kChannels>) <= kControlBytes, "the planner reserves controlBytes in front of the stages");
 
  public:
@@ -51,8 +52,8 @@ class PiecesCta {
 
   __device__ void run() {
     const uint32_t warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-    const Epilogue<Kind, kGroups, kChannels> epilogue(p_, *control_, stages_, sums_, firstPixel_, p_.epilogue.rows, firstChannel_,
-                                                      p_.groupColumns);
+    const Finish epilogue(p_, *control_, stages_, sums_, firstPixel_, p_.epilogue.rows, firstChannel_, p_.groupColumns);
+    typename Finish::Fetched fetched = {};
     const int32_t rounds = (p_.chunks + chunksOfRound() - 1) / chunksOfRound();
     typename Kind::Sum d[kChannels / 2];
     uint32_t accumulate = 0;
@@ -69,10 +70,11 @@ class PiecesCta {
       load(round);
       ptx::copyAsyncCommitGroup();  // of nothing, too: the next round waits for all groups but one
       // The first round waits for a residual, too.
-      if (round == 0) epilogue.fetch(warp, true);
+      if (round == 0) fetched = epilogue.fetch(warp, true);
     }
 #pragma unroll
     for (auto& sum : d) ptx::wgmmaHold(sum);
+    epilogue.keep(fetched);
     // Everything has been multiplied by everybody: the stages become the place of the outputs.
     ptx::namedBarrierSync(kRound, kThreads);
     epilogue.finish(d);
