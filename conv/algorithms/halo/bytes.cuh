@@ -10,7 +10,7 @@
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/conversion.cuh"
 #include "common/ptx/matrix_move.cuh"
-#include "conv/algorithms/halo/activation.cuh"
+#include "conv/algorithms/halo/own_channels.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/staging.cuh"
 #include "conv/kernels/lean_bytes.cuh"
@@ -87,11 +87,10 @@ __device__ __forceinline__ void stageCodes(const Params& p, uint32_t destination
 /// Sums as codes, after what isLeanBytes names: without the jumps of the other activations, of limits and of other types.
 template <bool kIntegers>
 struct LeanCodes {
-  OwnChannels own;
+  OwnChannels<1> own;
   LeanBytes lean;
 
-  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, int32_t firstChannel)
-      : own(e, Lean::Rectified, firstChannel), lean(e) {
+  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, const OwnChannels<1>& channels) : own(channels), lean(e) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) own.scale[half] *= lean.scale, own.bias[half] = lean.biasOf(own.bias[half]);
   }

@@ -95,6 +95,15 @@ struct Cta {
   /// Whether each of two ranks finishes half of the pixels. Compiled away from most kernels.
   __device__ bool halves() const { return !kFull && S::kMayHalve && params.halves; }
 
+  /// A tile's first output channel.
+  __device__ int32_t channelOf(int32_t tile) const {
+    uint32_t channelTile = blockIdx.y;
+    if (params.channelTiles.divisor > 1)
+      channelTile =
+          static_cast<uint32_t>(tile) - params.channelTiles.quotient(static_cast<uint32_t>(tile)) * params.channelTiles.divisor;
+    return static_cast<int32_t>(channelTile) * params.tileChannels;
+  }
+
   /// `member`: which of the pair of boxes, with PixelShare::Separate. The second of the last pair may be outside the tensors, where
   /// loads give zeros and stores do nothing.
   __device__ TileOrigin originOf(int32_t tile, uint32_t member) const {

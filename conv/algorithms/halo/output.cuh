@@ -14,6 +14,7 @@
 #include "conv/algorithms/halo/activation.cuh"
 #include "conv/algorithms/halo/bytes.cuh"
 #include "conv/algorithms/halo/cta.cuh"
+#include "conv/algorithms/halo/own_channels.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/products.cuh"
 #include "conv/algorithms/halo/staging.cuh"
@@ -23,17 +24,19 @@ namespace shiftconv::kernels::halo {
 
 // ---- Staging and storing ------------------------------------------------------------------------------------------------------
 template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
-__device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], int32_t firstChannel,
-                                      uint32_t destination) {
+__device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const OwnChannelsOf<Cta>& own,
+                                      int32_t firstChannel, uint32_t destination) {
   using Element = typename Cta::Element;
   const Params& p = cta.params;
   if constexpr (Cta::kActivated) {
     constexpr bool kIntegers = std::is_same_v<typename Cta::Sum, int32_t>;
     if constexpr (Cta::Kind::kElementBytes == 1) {
       if (p.full.lean != Lean::No) {
-        const LeanCodes<kIntegers> codes(p.full.epilogue, firstChannel);
+        const LeanCodes<kIntegers> codes(p.full.epilogue, own);
         return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
       }
+    } else if (p.full.lean == Lean::Silu) {  // the most frequent one: in one piece with the stores
+      return stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Silu>(p, d, own, destination);
     }
     float v[kRegisters];
 #pragma unroll
@@ -43,30 +46,30 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
       else
         v[i] = d[i];
     }
-    activate(p.full.epilogue, p.full.lean, v, firstChannel);
+    activate(p.full.epilogue, own, firstChannel, v);
     if constexpr (Cta::Kind::kElementBytes == 2)
-      stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, v, firstChannel, destination);
+      stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
     else if (p.full.epilogue.outputType == gemm::NumberType::F16)
-      stageBlock<__half, kPixels, kMayBeFlat, Cta::kEpilogue>(p, v, firstChannel, destination);
+      stageBlock<__half, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
     else
       stageCodes<kPixels, kMayBeFlat>(p, destination, [&, codes = ByteCodes<kIntegers>(p.full.epilogue)](int i) {
         return codes.of(v[i], v[i + 1], v[i + 2], v[i + 3]);
       });
   } else {
-    stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, d, firstChannel, destination);
+    stageBlock<Element, kPixels, kMayBeFlat, Cta::kResidual ? BlockForm::Residual : BlockForm::Bias>(p, d, own, destination);
   }
 }
 
 /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read; or, with a residual, through
 /// the one where that has come.
 template <int kPixels, bool kMayBeFlat, int kPendingStores, class Cta, int kRegisters>
-__device__ __forceinline__ void finishBlock(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const TileOrigin& origin,
-                                            int32_t blockChannel, uint32_t consumer, uint32_t staging,
+__device__ __forceinline__ void finishBlock(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const OwnChannelsOf<Cta>& own,
+                                            const TileOrigin& origin, int32_t blockChannel, uint32_t consumer, uint32_t staging,
                                             typename Cta::ResidualPosition& buffer) {
   if constexpr (Cta::kResidual) {
     const auto& residuals = cta.control->residuals[consumer];
     residuals.awaitFull(buffer);
-    stage<kPixels, kMayBeFlat>(cta, d, origin.channel + blockChannel, cta.stagingAddress(consumer, buffer));
+    stage<kPixels, kMayBeFlat>(cta, d, own, origin.channel + blockChannel, cta.stagingAddress(consumer, buffer));
     ptx::fenceProxyAsyncShared();
     release(residuals.empty(buffer));
     buffer.advance(cta.params.residual.stagings);
@@ -76,15 +79,15 @@ __device__ __forceinline__ void finishBlock(const Cta& cta, const typename Cta::
   const bool leads = threadIdx.x % 128 == 0;
   if (leads) ptx::bulkWaitGroupRead<kPendingStores>();  // site: staging_read
   ptx::namedBarrierSync(barrier, 128);                  // site: staging_free
-  stage<kPixels, kMayBeFlat>(cta, d, origin.channel + blockChannel, staging);
+  stage<kPixels, kMayBeFlat>(cta, d, own, origin.channel + blockChannel, staging);
   ptx::fenceProxyAsyncShared();
   ptx::namedBarrierSync(barrier, 128);
   if (leads) cta.storeTile(origin, blockChannel, staging);
 }
 
 template <class Cta, int kBlocks>
-__device__ void finish(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], const TileOrigin& origin,
-                       uint32_t consumer, uint32_t firstBlock, const gemm::RingPosition& slot,
+__device__ void finish(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], const OwnBlocks<kBlocks, Cta>& own,
+                       const TileOrigin& origin, uint32_t consumer, uint32_t firstBlock, const gemm::RingPosition& slot,
                        typename Cta::ResidualPosition& buffer) {
   using S = typename Cta::S;
   Control& control = *cta.control;
@@ -96,15 +99,15 @@ __device__ void finish(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta
     } else {
       ptx::namedBarrierSync(kConsumer + consumer, 128);  // all four warps have read the box
     }
-    stage<S::kTileN, true>(cta, d[0], origin.channel, cta.boxAddress(slot.index));
+    stage<S::kTileN, true>(cta, d[0], own.of[0], origin.channel, cta.boxAddress(slot.index));
     ptx::fenceProxyAsyncShared();
     release(control.boxes.empty(slot));
   } else {
     const uint32_t staging = cta.staging + consumer * (S::kTileN * kRowBytes);
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
-      finishBlock<S::kTileN, true, 0>(cta, d[block], origin, (static_cast<int32_t>(firstBlock) + block) * kBlockChannels, consumer,
-                                      staging, buffer);
+      finishBlock<S::kTileN, true, 0>(cta, d[block], own.of[block], origin,
+                                      (static_cast<int32_t>(firstBlock) + block) * kBlockChannels, consumer, staging, buffer);
     }
   }
 }
@@ -120,8 +123,9 @@ __device__ bool addUp(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kS
 
 /// Between two ranks: the first finishes the first half of the rows of every block, the second the other half.
 template <class Cta, int kBlocks>
-__device__ void addAndFinishHalf(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], TileOrigin origin,
-                                 uint32_t consumer, uint32_t firstBlock, typename Cta::ResidualPosition& buffer) {
+__device__ void addAndFinishHalf(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
+                                 const OwnBlocks<kBlocks, Cta>& own, TileOrigin origin, uint32_t consumer, uint32_t firstBlock,
+                                 typename Cta::ResidualPosition& buffer) {
   using S = typename Cta::S;
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block)
@@ -134,8 +138,8 @@ __device__ void addAndFinishHalf(const Cta& cta, const typename Cta::Sum (&d)[kB
     keepHalf(d[block], cta.boxes, cta.rank, piece, cta.sumsBarrier(piece), kept);
     // Two halves have room in the buffer of a whole block.
     const uint32_t staging = cta.staging + (2 * consumer + block % 2) * (S::kTileN / 2 * kRowBytes);
-    finishBlock<S::kTileN / 2, false, 1>(cta, kept, origin, static_cast<int32_t>(piece) * kBlockChannels, consumer, staging,
-                                         buffer);
+    finishBlock<S::kTileN / 2, false, 1>(cta, kept, own.of[block], origin, static_cast<int32_t>(piece) * kBlockChannels, consumer,
+                                         staging, buffer);
   }
 }
 

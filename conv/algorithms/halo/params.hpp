@@ -79,6 +79,7 @@ inline constexpr int32_t kSegment = 8;  ///< channels that a thread then holds
 struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
+  int32_t positions = 0;          ///< of a tile, up to its last pixel
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
   Lean lean = Lean::No;           ///< of kernels with a short activation: of 8 bits Rectified, else one that has an activation
 };

@@ -17,6 +17,7 @@
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/synchronisation.cuh"
 #include "conv/algorithms/halo/cta.cuh"
+#include "conv/algorithms/halo/own_channels.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/staging.cuh"
 #include "conv/algorithms/halo/tile.cuh"
@@ -40,26 +41,27 @@ __device__ __forceinline__ uint32_t stagedRow(const Params& p, uint32_t position
 /// do.
 enum class PixelForm { Rectified, Bias, Silu, Activated };
 
-/// What is done to the sums of this lane's channels of two groups of 8: those that follow `channel`, and 8 further.
+/// What is done to the sums of this lane's channels of two groups of 8: those that follow channel `first` of the tile, and 8
+/// further.
 template <class Cta, PixelForm kForm>
 struct PixelEpilogue {
   float scale[4] = {1.0f, 1.0f, 1.0f, 1.0f}, bias[4] = {};
 
-  __device__ __forceinline__ PixelEpilogue(const Params& p, int32_t channel) {
+  __device__ __forceinline__ PixelEpilogue(const Params& p, const SpreadBias<Cta::S::kWidth>& own, int32_t tileChannel, int first) {
     const gemm::EpilogueParams& e = p.full.epilogue;
+    const uint32_t lane = threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int32_t own = channel + i / 2 * 8 + i % 2;
-      if (kForm == PixelForm::Activated) scale[i] = e.alpha;
-      if (own >= p.channels) continue;
-      if constexpr (kForm == PixelForm::Activated) {
-        if (e.columnScale != nullptr) scale[i] *= e.columnScale[own];
+      const uint32_t further = lane % 4 * 2 + static_cast<uint32_t>(i / 2 * 8 + i % 2);
+      if constexpr (kForm == PixelForm::Silu || kForm == PixelForm::Bias) {
+        bias[i] = own.at(first, further);
+      } else if constexpr (kForm == PixelForm::Activated) {
+        const int32_t channel = tileChannel + first + static_cast<int32_t>(further);
+        scale[i] = e.alpha;
+        if (channel >= p.channels) continue;
+        if (e.columnScale != nullptr) scale[i] *= e.columnScale[channel];
         if (e.bias != nullptr)
-          gemm::forNumbers<1, false>(e.biasType, e.bias, own, e.columns, [&](int32_t, float number) { bias[i] = number; });
-      } else if constexpr (kForm == PixelForm::Silu) {
-        if (e.bias != nullptr) bias[i] = e.floatBias()[own];
-      } else if constexpr (kForm == PixelForm::Bias) {
-        if (!Cta::kResidual || p.bias != nullptr) bias[i] = p.bias[own];
+          gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float number) { bias[i] = number; });
       }
     }
   }
@@ -84,7 +86,7 @@ struct PixelEpilogue {
 /// the same form: each matrix is read, added to, and written in its place by the same warp.
 template <PixelForm kForm, int kFirst, int kEnd, class Cta, int kBlocks>
 __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
-                                            int32_t firstChannel, uint32_t destination) {
+                                            const SpreadBias<Cta::S::kWidth>& own, int32_t firstChannel, uint32_t destination) {
   using S = typename Cta::S;
   using Element = typename Cta::Element;
   const Params& p = cta.params;
@@ -115,7 +117,7 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
       if (group < kEnd) ptx::loadMatrices(residual[group / 2 % 2][block], address(group, block));
   };
   const auto stageGroups = [&](int group, float(&v)[kBlocks * kTogether]) {
-    PixelEpilogue<Cta, kForm>(p, firstChannel + group * 8 + static_cast<int32_t>(lane % 4 * 2)).template apply<kTogether>(p, v);
+    PixelEpilogue<Cta, kForm>(p, own, firstChannel, group * 8).template apply<kTogether>(p, v);
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       uint32_t packed[kTogether / 2];
@@ -147,6 +149,9 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
 #pragma unroll
     for (int group = kFirst; group < kEnd; group += 2) {
       if constexpr (Cta::kResidual) loadResidual(group + 2);
+      if (kForm == PixelForm::Silu && group > kFirst && group * 4 * kBlocks % kSiluSums == 0 &&
+          firstChannel + group * 8 >= p.channels)
+        return;
       float v[kBlocks * kTogether];
       sumsOf(group, v);
       stageGroups(group, v);
@@ -182,14 +187,15 @@ __device__ void storeRows(const Cta& cta, const TileOrigin& origin, uint32_t sta
 /// A warpgroup's tile, each piece through the buffer where its residual has come.
 template <class Cta, int kBlocks>
 __device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
-                                               const TileOrigin& origin, uint32_t consumer, gemm::RingPosition& buffer) {
+                                               const SpreadBias<Cta::S::kWidth>& own, const TileOrigin& origin, uint32_t consumer,
+                                               gemm::RingPosition& buffer) {
   using S = typename Cta::S;
   constexpr int kGroups = S::kWidth / 8, kOfPiece = kBlockChannels / 8;
   const auto& residuals = cta.control->residuals[consumer];
   const auto piece = [&]<int kPiece>() {
     constexpr int kEnd = (kPiece + 1) * kOfPiece;
     residuals.awaitFull(buffer);
-    stagePixels<PixelForm::Bias, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, origin.channel,
+    stagePixels<PixelForm::Bias, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, own, origin.channel,
                                                                                       cta.stagingAddress(consumer, buffer));
     ptx::fenceProxyAsyncShared();
     release(residuals.empty(buffer));
@@ -201,11 +207,12 @@ __device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Ct
 
 /// A warpgroup's tile, through a buffer of its own.
 template <class Cta, int kBlocks>
-__device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], const TileOrigin& origin,
-                             uint32_t consumer, typename Cta::ResidualPosition& buffer) {
+__device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
+                             const SpreadBias<Cta::S::kWidth>& own, const TileOrigin& origin, uint32_t consumer,
+                             typename Cta::ResidualPosition& buffer) {
   using S = typename Cta::S;
   if constexpr (Cta::kResidual) {
-    addToResiduals(cta, d, origin, consumer, buffer);
+    addToResiduals(cta, d, own, origin, consumer, buffer);
     return;
   }
   const Params& p = cta.params;
@@ -216,13 +223,13 @@ __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlock
   ptx::namedBarrierSync(barrier, 128);     // site: staging_free
   if constexpr (Cta::kActivated) {
     if (p.full.lean == Lean::Silu)
-      stagePixels<PixelForm::Silu, 0, kGroups>(cta, d, origin.channel, staging);
+      stagePixels<PixelForm::Silu, 0, kGroups>(cta, d, own, origin.channel, staging);
     else
-      stagePixels<PixelForm::Activated, 0, kGroups>(cta, d, origin.channel, staging);
+      stagePixels<PixelForm::Activated, 0, kGroups>(cta, d, own, origin.channel, staging);
   } else if (p.bias != nullptr) {
-    stagePixels<PixelForm::Bias, 0, kGroups>(cta, d, origin.channel, staging);
+    stagePixels<PixelForm::Bias, 0, kGroups>(cta, d, own, origin.channel, staging);
   } else {
-    stagePixels<PixelForm::Rectified, 0, kGroups>(cta, d, origin.channel, staging);
+    stagePixels<PixelForm::Rectified, 0, kGroups>(cta, d, own, origin.channel, staging);
   }
   if (p.storingLanes == 0) {
     ptx::fenceProxyAsyncShared();

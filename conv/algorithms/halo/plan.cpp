@@ -270,6 +270,7 @@ void completeTiles(const Geometry& g, const Cut& cut, const ShapeEntry& shape, H
   params.tileChannels = static_cast<int32_t>(shape.channels());
   params.flatPitch = divisor(cut.pitch == cut.columns ? 1 : cut.pitch);
   if (shape.isFull() || shape.pixelsAreA()) params.full.pitch = divisor(cut.pitch);
+  params.full.positions = static_cast<int32_t>((cut.rows * cut.images - 1) * cut.pitch + cut.columns);
   params.weightBoxes = static_cast<uint32_t>(ceilDivide(params.tileChannels, kLargestBox));
   params.weightBoxBytes = static_cast<uint32_t>(params.tileChannels) / params.weightBoxes * kRowBytes;
 }

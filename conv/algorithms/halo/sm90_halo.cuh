@@ -32,6 +32,7 @@
 
 #include "common/gemm/ring.cuh"
 #include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/dependent_launch.cuh"
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/warp.cuh"
 #include "common/ptx/warpgroup.cuh"
@@ -39,6 +40,7 @@
 #include "conv/algorithms/halo/epilogue.cuh"
 #include "conv/algorithms/halo/loads.cuh"
 #include "conv/algorithms/halo/output.cuh"
+#include "conv/algorithms/halo/own_channels.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/pixel_output.cuh"
 #include "conv/algorithms/halo/products.cuh"
@@ -66,7 +68,9 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
   const int32_t lagTile = cta.tiles().first + cta.tiles().step;
   uint32_t largest = 0;
   if (S::kSeparate && consumer == 1) box.advance(p.patchSlots);
+  if constexpr (!Cta::kFull) ptx::awaitPrerequisites();  // bias and scales may be what the run ahead writes
   for (const int32_t tile : cta.tiles()) {
+    const auto own = ownOf<kBlocks>(cta, tile, firstBlock);
     typename Cta::Sum d[kBlocks][S::kSums];
     if constexpr (S::kTail > 0) {
       multiplyWholeImages(cta, d[0], box, weight, firstBlock);
@@ -78,7 +82,7 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
     if constexpr (!Cta::kFull && S::kMayHalve) {
       if (p.halves) {
         hold(d);
-        addAndFinishHalf(cta, d, cta.originOf(tile, consumer), consumer, firstBlock, residual);
+        addAndFinishHalf(cta, d, own, cta.originOf(tile, consumer), consumer, firstBlock, residual);
         break;
       }
     }
@@ -88,9 +92,9 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
       storeFull<kBlocks, S::kTileN>(p, d, cta.originOf(tile, consumer), static_cast<int32_t>(firstBlock),
                                     cta.staging + warp * kTurningBytes, largest);
     } else if constexpr (S::kPixelsAreA) {
-      finishPixels(cta, d, cta.originOf(tile, consumer), consumer, residual);
+      finishPixels(cta, d, own, cta.originOf(tile, consumer), consumer, residual);
     } else {
-      finish(cta, d, cta.originOf(tile, consumer), consumer, firstBlock, heldBox, residual);
+      finish(cta, d, own, cta.originOf(tile, consumer), consumer, firstBlock, heldBox, residual);
     }
   }
   if constexpr (Cta::kFull) {

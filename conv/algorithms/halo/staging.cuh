@@ -5,9 +5,10 @@
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/activation.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/register_pressure.cuh"
+#include "conv/algorithms/halo/own_channels.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/shape.cuh"
 #include "conv/kernels/packing.cuh"
@@ -35,26 +36,36 @@ __device__ __forceinline__ uint32_t stagedVector(uint32_t destination, uint32_t 
   return destination + row * stagedRowBytes(kElementBytes) + ((vector ^ (kElementBytes == 2 ? row & 7 : row / 2 & 3)) * 16);
 }
 
+/// Of a thread: so many SiLUs are computed at once, and none after the last pixel or channel that exists. Without a branch among
+/// them ptxas computes all at once and runs out of registers.
+inline constexpr int kSiluSums = 32;
+
+/// What becomes of a block's sums before they are packed.
+enum class BlockForm { Sums, Bias, Residual, Silu };  ///< the last two after a bias
+
 /// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
 /// engine's 128-byte swizzle.
-template <class Element, int kPixels, bool kBias, bool kFlat, bool kResidual>
-__device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[kPixels / 2], int32_t firstChannel,
-                                             uint32_t destination) {
+template <class Element, int kPixels, BlockForm kForm, bool kFlat, class Own>
+__device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[kPixels / 2], const Own& own, uint32_t destination) {
+  constexpr bool kResidual = kForm == BlockForm::Residual;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
   const uint32_t least = leastPair<Element>(p.relu);
-  float bias[2] = {0.0f, 0.0f};
-  if (kBias && p.bias != nullptr) {
-    // For every block again, as the sums leave few registers.
-    const int32_t channel = ptx::workedOutHere(firstChannel + static_cast<int32_t>(warp * 16 + lane / 4));
-    if (channel < p.channels) bias[0] = p.bias[channel];
-    if (channel + 8 < p.channels) bias[1] = p.bias[channel + 8];
-  }
   uint32_t residual[2][4] = {};  // of a pair of groups of pixels and, under way, of the next
-  const auto packed = [&](int column, int half) {
-    float low = d[column * 4 + half * 2], high = d[column * 4 + half * 2 + 1];
-    if (kBias) low += bias[half], high += bias[half];
-    if constexpr (kResidual) addResidual<Element>(low, high, p.residual.beta, residual[column / 2 % 2][column % 2 * 2 + half]);
-    return atLeast<Element>(packPair<Element>(low, high), least);
+  /// Of kGroupsOf groups: words of pixels, the lower channel's and the upper one's of each.
+  const auto packed = [&]<int kGroupsOf>(int group, uint32_t(&words)[2 * kGroupsOf]) {
+    float v[4 * kGroupsOf];
+#pragma unroll
+    for (int i = 0; i < 4 * kGroupsOf; ++i) {
+      v[i] = d[group * 4 + i];
+      if constexpr (kForm != BlockForm::Sums) v[i] += own.bias[i / 2 % 2];
+    }
+    if constexpr (kForm == BlockForm::Silu) gemm::silu(v);
+#pragma unroll
+    for (int i = 0; i < 2 * kGroupsOf; ++i) {
+      if constexpr (kResidual) addResidual<Element>(v[2 * i], v[2 * i + 1], p.residual.beta, residual[group / 2 % 2][i]);
+      words[i] = packPair<Element>(v[2 * i], v[2 * i + 1]);
+      if constexpr (kForm != BlockForm::Silu) words[i] = atLeast<Element>(words[i], least);
+    }
   };
   // Matrix m of a store: pixels 8 * (m / 2).. of 16, channels 8 * (m % 2).. of the warp's 16. This lane gives the address of
   // pixel lane % 8 of matrix lane / 8.
@@ -76,31 +87,32 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
 #pragma unroll
   for (int group = 0; group < kGroups; group += 2) {
     if constexpr (kResidual) loadResidual(group + 2);
+    if (kForm == BlockForm::Silu && group > 0 && group * 4 % kSiluSums == 0 && group * 8 >= p.full.positions) return;
     const uint32_t below = static_cast<uint32_t>(group) * 8;
     if (group + 1 < kGroups) {
+      uint32_t words[4];
+      packed.template operator()<2>(group, words);
       const uint32_t to = kFlat ? address(below + lane % 8 + matrix / 2 * 8) : firstOfPairs + below * kRowBytes;
-      ptx::storeMatricesTransposed(to, packed(group, 0), packed(group, 1), packed(group + 1, 0), packed(group + 1, 1));
+      ptx::storeMatricesTransposed(to, words[0], words[1], words[2], words[3]);
     } else {
+      uint32_t words[2];
+      packed.template operator()<1>(group, words);
       const uint32_t to = kFlat ? address(below + lane % 8) : firstOfLast + below * kRowBytes;
-      ptx::storeMatricesTransposed(to, packed(group, 0), packed(group, 1));
+      ptx::storeMatricesTransposed(to, words[0], words[1]);
     }
   }
 }
 
-/// kMayBeFlat: false where the planner gives no flat tiles. Sums of Epilogue::Activated have their bias.
-template <class Element, int kPixels, bool kMayBeFlat, Epilogue kEpilogue>
-__device__ __forceinline__ void stageBlock(const Params& p, const float (&d)[kPixels / 2], int32_t firstChannel,
-                                           uint32_t destination) {
-  // Only what a tile needs: with all of it for everybody the tensor core waits nearly twice as long (1800 clocks a tile of
-  // 128 x 200 against 1000, on H200).
-  constexpr bool kResidual = kEpilogue == Epilogue::Residual, kMayHaveBias = kEpilogue != Epilogue::Activated;
-  if (kMayBeFlat && p.flatPitch.divisor != 1) {
-    stageBlockAs<Element, kPixels, kMayHaveBias, kMayBeFlat, kResidual>(p, d, firstChannel, destination);
-  } else if (kResidual || (kMayHaveBias && p.bias != nullptr)) {
-    stageBlockAs<Element, kPixels, kMayHaveBias, false, kResidual>(p, d, firstChannel, destination);
-  } else {
-    stageBlockAs<Element, kPixels, false, false, false>(p, d, firstChannel, destination);
-  }
+/// kMayBeFlat: false where the planner gives no flat tiles. Only what a tile needs: with all of it for everybody the tensor core
+/// waits nearly twice as long (1800 clocks a tile of 128 x 200 against 1000, on H200).
+template <class Element, int kPixels, bool kMayBeFlat, BlockForm kForm, class Own>
+__device__ __forceinline__ void stageBlock(const Params& p, const float (&d)[kPixels / 2], const Own& own, uint32_t destination) {
+  if (kMayBeFlat && p.flatPitch.divisor != 1)
+    stageBlockAs<Element, kPixels, kForm, kMayBeFlat>(p, d, own, destination);
+  else if (kForm != BlockForm::Bias || p.bias != nullptr)
+    stageBlockAs<Element, kPixels, kForm, false>(p, d, own, destination);
+  else
+    stageBlockAs<Element, kPixels, BlockForm::Sums, false>(p, d, own, destination);
 }
 
 }  // namespace shiftconv::kernels::halo
