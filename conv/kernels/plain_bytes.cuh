@@ -7,6 +7,7 @@
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/conversion.cuh"
 #include "conv/kernels/lean_bytes.cuh"
+#include "conv/kernels/neighbours.cuh"
 #include "conv/kernels/plain_activation.cuh"
 
 namespace shiftconv::kernels {
@@ -19,22 +20,8 @@ struct PlainBytes {
 
   /// Of the channels below `columns`; nothing is read for others.
   __device__ __forceinline__ void load(const gemm::EpilogueParams& e, int32_t channel, int32_t columns) {
-    loadChannels(e.columnScale, channel, columns, 1.0f, scale);
-    loadChannels(e.bias != nullptr ? e.floatBias() : nullptr, channel, columns, 0.0f, bias);
-  }
-  __device__ __forceinline__ static void loadChannels(const float* from, int32_t channel, int32_t columns, float otherwise,
-                                                      float (&to)[kCount]) {
-    if constexpr (kCount == 8) {
-      // Channels of a group may begin anywhere.
-      if (from != nullptr && channel + kCount <= columns && (reinterpret_cast<uint64_t>(from + channel) & 15) == 0) {
-        const auto* const four = reinterpret_cast<const float4*>(from + channel);
-        const float4 low = four[0], high = four[1];
-        to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w, to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;
-        return;
-      }
-    }
-#pragma unroll
-    for (int32_t i = 0; i < kCount; ++i) to[i] = from != nullptr && channel + i < columns ? from[channel + i] : otherwise;
+    loadNeighbours(e.columnScale, channel, columns, 1.0f, scale);
+    loadNeighbours(e.bias != nullptr ? e.floatBias() : nullptr, channel, columns, 0.0f, bias);
   }
 
   /// `v`: the sums, as numbers, of one pixel after the other. Byte i of the words is v[i].

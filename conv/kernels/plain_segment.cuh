@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "common/ptx/guarded_load.cuh"
+#include "conv/kernels/neighbours.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_activation.cuh"
 
@@ -15,17 +16,7 @@ inline constexpr int32_t kPlainSegment = 8;
 /// Of the channels below `columns`; zeros for others, and without a bias.
 __device__ __forceinline__ void loadPlainBias(const gemm::EpilogueParams& e, int32_t channel, int32_t columns,
                                               float (&bias)[kPlainSegment]) {
-  const float* const from = e.floatBias() + channel;
-  // Channels of a group may begin anywhere.
-  if (e.bias != nullptr && channel + kPlainSegment <= columns && reinterpret_cast<uint64_t>(from) % 16 == 0) {
-    const float4 low = *reinterpret_cast<const float4*>(from), high = *reinterpret_cast<const float4*>(from + 4);
-    bias[0] = low.x, bias[1] = low.y, bias[2] = low.z, bias[3] = low.w;
-    bias[4] = high.x, bias[5] = high.y, bias[6] = high.z, bias[7] = high.w;
-    return;
-  }
-#pragma unroll
-  for (int32_t i = 0; i < kPlainSegment; ++i)
-    bias[i] = e.bias != nullptr && channel + i < columns ? e.floatBias()[channel + i] : 0.0f;
+  loadNeighbours(e.bias != nullptr ? e.floatBias() : nullptr, channel, columns, 0.0f, bias);
 }
 
 /// A segment of 16-bit numbers, aligned to 16 bytes; zeros where there is none.

@@ -58,8 +58,8 @@ struct Params {
   int32_t channelGroups = 0;       ///< of kGroupChannels, of a CTA
   uint32_t channelWarpsShift = 0;  ///< binary logarithm of the warps that share a tile's output channels
   int64_t pixelBytes = 0;
-  /// Of what lies after the filter in shared memory: its elements of 8 bits as they come, then places of outputs, one for each tile
-  /// of the CTA at a time.
+  /// Of what lies in shared memory after the filter and, of 16-bit elements, the bias of its channels: the filter's elements of 8
+  /// bits as they come, then places of outputs, one for each tile of the CTA at a time.
   int32_t spareOffset = 0;
   bool isLinear = false;  ///< output pixel i reads input pixel i
   bool gathers = false;   ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes

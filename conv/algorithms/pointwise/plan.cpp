@@ -72,14 +72,15 @@ std::vector<Instance> instancesOf(const Problem& p) {
   return least;
 }
 
-/// Of the filter where it is multiplied from.
-int64_t filterBytesOf(const Instance& instance, int64_t channelGroups) {
-  return channelGroups * kGroupChannels * filterPitch(instance.vector, instance.steps);
+/// Of the filter where it is multiplied from, and of its channels' bias.
+int64_t filterBytesOf(const Problem& p, const Instance& instance, int64_t channelGroups) {
+  const int64_t biasBytes = isDecoded(p) ? 0 : static_cast<int64_t>(sizeof(float));
+  return channelGroups * kGroupChannels * (filterPitch(instance.vector, instance.steps) + biasBytes);
 }
 /// And of what lies after it: its bytes as they come, later gathered outputs.
 int64_t sharedBytesOf(const Problem& p, const Instance& instance, int64_t channelGroups, int64_t gathered = 0) {
   const int64_t coming = isDecoded(p) ? channelGroups * kGroupChannels * p.c : 0;
-  return filterBytesOf(instance, channelGroups) + std::max(coming, gathered);
+  return filterBytesOf(p, instance, channelGroups) + std::max(coming, gathered);
 }
 /// Of the outputs of a CTA's tiles, one for each of `pixelWarps`.
 int64_t gatheredBytes(const Problem& p, const Instance& instance, int64_t pixelWarps) {
@@ -183,7 +184,7 @@ void complete(const Problem& p, const device::Properties& properties, PointwiseP
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.tiles}, rounds * pixelWarps)),
                       static_cast<uint32_t>(plan.parts), 1};
   plan.launch.block = {static_cast<uint32_t>(plan.warps * 32), 1, 1};
-  params.spareOffset = static_cast<int32_t>(filterBytesOf(plan.instance, params.channelGroups));
+  params.spareOffset = static_cast<int32_t>(filterBytesOf(p, plan.instance, params.channelGroups));
   const int64_t gathered = params.gathers ? gatheredBytes(p, plan.instance, pixelWarps) : 0;
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytesOf(p, plan.instance, params.channelGroups, gathered));
   model(p, properties, plan);

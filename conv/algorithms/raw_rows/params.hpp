@@ -51,8 +51,8 @@ struct Params {
   bool filterAhead = false;              ///< the filter is constant, and is read before the kernel ahead has ended
   bool plain = false;                    ///< bias, residual of the output's type and an activation of isPlainActivation
   LeanFlags lean;                        ///< where outputs are whole segments
-  Decoding inputs, filters;              ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;         ///< rows are output pixels, columns output channels
+  Decoding inputs, filters;              ///< of elements of 8 bits
 };
 
 }  // namespace shiftconv::kernels::raw_rows

@@ -40,6 +40,7 @@
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
+#include "conv/kernels/shared_bias.cuh"
 
 namespace shiftconv::kernels::raw_rows {
 
@@ -81,7 +82,7 @@ class Cta {
     ptx::launchDependents();
     int32_t reading = windows_, writing = windows_ + p_.windowRows * p_.rowBytes;
     load(tile, reading);
-    if (!kDecodes && p_.plain) copyBias();
+    if (!kDecodes && p_.plain) copyBiasToShared(p_.epilogue, firstChannel_, kChannels, bias(), p_.input);
     ptx::copyAsyncCommitGroup();
     if (!p_.filterAhead) packWeights();
     uint32_t largest = 0;
@@ -178,20 +179,10 @@ class Cta {
   }
 
   // ---- Bias ------------------------------------------------------------------------------------------------------------------
-  /// Of the CTA's channels, zeros without one, for epilogues of 16 bits that are `plain`: on its way together with the operands.
-  __device__ __forceinline__ void copyBias() const {
-    const int32_t own = static_cast<int32_t>(threadIdx.x), channel = firstChannel_ + own;
-    if (own >= kChannels) return;
-    const bool exists = p_.epilogue.bias != nullptr && channel < p_.epilogue.columns;
-    const auto* const source = exists ? reinterpret_cast<const uint8_t*>(p_.epilogue.floatBias() + channel) : p_.input;
-    ptx::copyAsync<4>(ptx::sharedAddress(shared()) + static_cast<uint32_t>(bias_ + own * 4), source, exists ? 4 : 0);
-  }
+  /// Of the CTA's channels, for epilogues of 16 bits that are `plain`.
+  __device__ __forceinline__ float* bias() const { return reinterpret_cast<float*>(shared() + bias_); }
   __device__ __forceinline__ void loadBias(int32_t which, float (&bias)[kSegmentColumns]) const {
-    const auto* const from = reinterpret_cast<const float4*>(shared() + bias_) +
-                             (which * 32 + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns) / 4;
-    const float4 low = from[0], high = from[1];
-    bias[0] = low.x, bias[1] = low.y, bias[2] = low.z, bias[3] = low.w;
-    bias[4] = high.x, bias[5] = high.y, bias[6] = high.z, bias[7] = high.w;
+    loadSharedBias(this->bias() + which * 32 + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns, bias);
   }
 
   // ---- Input rows ------------------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@
 #include "conv/algorithms/thin/sums.cuh"
 #include "conv/kernels/decoding.cuh"
 #include "conv/kernels/lean.cuh"
+#include "conv/kernels/neighbours.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 
@@ -270,17 +271,15 @@ class Warp {
     return ownerOf(row) == rank_ && rowPixel(row) < static_cast<uint32_t>(p_.epilogue.rows);
   }
 
-  /// What the epilogue reads, before the operands, so that nothing waits for it.
+  /// What the epilogue reads, before the operands, so that nothing waits for it. (After the first of them, in the loop, layers took
+  /// 1.03 times as long without a bias and 1.06 times with one, on an H200.)
   __device__ void loadEpilogue() {
     if (p_.isWhole) return;
-    if (kDecodes) {
+    if constexpr (kDecodes) {
       ofBytes_.load(p_.epilogue, channel_, channelEnd_);
       return;
     }
-    if (p_.epilogue.bias != nullptr) {
-#pragma unroll
-      for (int32_t i = 0; i < kOwn; ++i) bias_[i] = channel_ + i < channelEnd_ ? p_.epilogue.floatBias()[channel_ + i] : 0.0f;
-    }
+    if (p_.epilogue.bias != nullptr) loadNeighbours(p_.epilogue.floatBias(), channel_, channelEnd_, 0.0f, bias_);
     if (p_.epilogue.residual == nullptr) return;
 #pragma unroll
     for (int32_t row = 0; row < kRows; ++row) {
