@@ -14,7 +14,7 @@ namespace {
 TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
   for (const auto& [text, algorithm, kernel] :
        {std::tuple{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "halo", "halo_sm90_f16_k64x2_n224_over"},
-        {"1x7x7x512 f16 * 512x3x3x512 pad 1,1,1,1 -> f16", "resident", "resident_sm90_f16"},
+        {"1x14x14x512 f16 * 512x3x3x512 pad 1,1,1,1 -> f16", "resident", "resident_sm90_f16"},
         {"1x56x56x128 f16 * 128x3x3x128 pad 1,1,1,1 stride 2,2 -> f16", "halo", "halo_sm90_f16_k64_n32"},
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
