@@ -16,7 +16,7 @@ __device__ __forceinline__ uint32_t packBf16(float low, float high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
   return pair;
 }
-/// The larger of each half; NaN where one is (PTX ISA 9.7.4.9).
+/// The larger of each half; NaN where one is (PTX ISA 9.7.4, half precision: max.NaN).
 __device__ __forceinline__ uint32_t maximumF16x2(uint32_t a, uint32_t b) {
   uint32_t larger;
   asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
@@ -27,7 +27,7 @@ __device__ __forceinline__ uint32_t maximumBf16x2(uint32_t a, uint32_t b) {
   asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
   return larger;
 }
-/// The smaller of each half; NaN where one is (PTX ISA 9.7.4.8).
+/// The smaller of each half; NaN where one is (PTX ISA 9.7.4, half precision: min.NaN).
 __device__ __forceinline__ uint32_t minimumF16x2(uint32_t a, uint32_t b) {
   uint32_t smaller;
   asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(smaller) : "r"(a), "r"(b));

@@ -1,5 +1,5 @@
 // What a multiplying thread of halo keeps of bias and scales while its tile is multiplied. It asks for them before the products:
-// an epilogue that loaded them itself waited 0.2 us for memory, as all CTAs read the same few lines (observed on an H200).
+// where epilogues loaded the bias themselves, layers with one took 0.2 us longer than without (observed on an H200).
 #pragma once
 
 #include <cstdint>
