@@ -159,10 +159,7 @@ struct Task {
 
   Task(const Problem& asked, const device::Properties& of) : p(asked), properties(of) {}
   /// The copy engine reads whole boxes of a matrix faster than it walks along pixels.
-  bool isMatrix() const {
-    return window.taps() == 1 && (p.groups == 1 || p.groupChannels() % chunkOf(p) == 0) && p.inputPixels() == pixels &&
-           p.strideD * p.strideH * p.strideW == 1 && p.padFront + p.padTop + p.padLeft == 0 && p.splitD == 0;
-  }
+  bool isMatrix() const { return isPixelByPixel(p) && (p.groups == 1 || p.groupChannels() % chunkOf(p) == 0) && p.splitD == 0; }
 };
 
 void model(const Task& task, const Tile& tile, Im2colPlan& plan) {

@@ -10,13 +10,14 @@ namespace {
 
 constexpr int64_t kLeastPiece = 4;  // bytes of a cp.async
 
-/// One tap on every pixel.
-bool isPlainMatrix(const Problem& p) {
-  return p.t * p.r * p.s == 1 && p.strideD * p.strideH * p.strideW == 1 && !p.isSplit() && p.groups == 1 &&
-         p.padFront + p.padBack + p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
-}
+bool isPlainMatrix(const Problem& p) { return isPixelByPixel(p) && p.groups == 1 && !p.isSplit(); }
 
 }  // namespace
+
+bool isPixelByPixel(const Problem& p) {
+  return p.t * p.r * p.s == 1 && p.strideD * p.strideH * p.strideW == 1 &&
+         p.padFront + p.padBack + p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
+}
 
 int64_t mapChannels(const Problem& p) { return kMapBytes / bytesOf(p.inputType); }
 

@@ -10,6 +10,9 @@ namespace shiftconv::plan::sm90 {
 
 inline constexpr int64_t kMapBytes = 16;  ///< what tensor maps step by
 
+/// One tap, no strides, no padding: each output pixel reads the input pixel of its number.
+bool isPixelByPixel(const Problem& p);
+
 /// Channels of so many bytes.
 int64_t mapChannels(const Problem& p);
 
