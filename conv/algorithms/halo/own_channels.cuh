@@ -73,8 +73,8 @@ struct OwnBlocks {
   OwnChannelsOf<Cta> of[kBlocks];
 };
 
-/// With pixels as operand A: the f32 bias of all channels of the tile, spread over a warp. Lane l has those of channels l, l
-/// + 32...
+/// With pixels as operand A: the f32 bias of all channels of the tile, spread over a warp. Lane l has those of every 32nd
+/// channel, from channel l on.
 template <int kWidth>
 struct SpreadBias {
   static constexpr int kNumbers = (kWidth + 31) / 32;
