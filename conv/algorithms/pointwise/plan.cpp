@@ -220,10 +220,12 @@ std::string pointwiseRefusal(const Problem& p, const device::Properties& propert
   if (p.outputPixels() >= kMostPixels) return needs("fewer than 2^30 output pixels");
   if (p.k > (1 << 20)) return needs(fmt::format("K up to 2^20, but it is {}", p.k));
   const Instance instance = instancesOf(p).front();
-  const int64_t groups = ceilDivide(ceilDivide(p.k, int64_t{kGroupChannels}), int64_t{kMostParts});
+  const int64_t allGroups = ceilDivide(p.k, int64_t{kGroupChannels});
+  const auto parts = std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(allGroups, kMostParts)));
+  const int64_t groups = ceilDivide(allGroups, static_cast<int64_t>(parts));
   if (const int64_t bytes = sharedBytesOf(p, instance, groups); bytes > sharedLimit(p, properties, instance))
     return needs(fmt::format("the filter in shared memory, at least one of {} parts, but K {} makes it {} bytes and there are {}",
-                             kMostParts, p.k, bytes, sharedLimit(p, properties, instance)));
+                             parts, p.k, bytes, sharedLimit(p, properties, instance)));
   return epilogueRefusal("pointwise", p, kSegmentChannels);
 }
 
