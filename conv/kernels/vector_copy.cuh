@@ -25,4 +25,24 @@ __device__ __forceinline__ void copyVector(uint8_t* to, const uint8_t* from, int
   }
 }
 
+/// Zeros instead.
+__device__ __forceinline__ void zeroVector(uint8_t* to, int32_t bytes) {
+  switch (bytes) {
+    case 16:
+      *reinterpret_cast<uint4*>(to) = {};
+      break;
+    case 8:
+      *reinterpret_cast<uint2*>(to) = {};
+      break;
+    case 4:
+      *reinterpret_cast<uint32_t*>(to) = 0;
+      break;
+    case 2:
+      *reinterpret_cast<uint16_t*>(to) = 0;
+      break;
+    default:
+      *to = 0;
+  }
+}
+
 }  // namespace shiftconv::kernels

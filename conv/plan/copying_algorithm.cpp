@@ -49,8 +49,8 @@ Status CopyingAlgorithm::candidates(const Problem& problem, const device::Proper
     return status;
   const Copying copies = copying(problem);
   const Rates& rates = ratesOf(properties);
-  const double clocks =
-      rates.launchClocks.perClock * static_cast<double>(copies.launches) + copies.bytes / rates.of(Resource::DeviceMemory);
+  const double launchClocks = copies.launchClocks > 0 ? copies.launchClocks : rates.launchClocks.perClock;
+  const double clocks = launchClocks * static_cast<double>(copies.launches) + copies.bytes / rates.of(Resource::DeviceMemory);
   Candidate all{this, best.estimate, best.unproven};
   all.estimate.clocks += clocks;
   all.estimate.seconds += clocks / rates.clockHertz.perClock;

@@ -51,6 +51,7 @@ class CopyingAlgorithm : public Algorithm {
   struct Copying {
     double bytes = 0;  ///< read and written
     size_t launches = 0;
+    double launchClocks = 0;  ///< of each; 0: those of an empty kernel
   };
 
   /// Why this is no problem to make copies for; empty: it is.

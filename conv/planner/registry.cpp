@@ -15,6 +15,7 @@
 #include "conv/algorithms/halo_sm100/algorithm.hpp"
 #include "conv/algorithms/im2col/algorithm.hpp"
 #include "conv/algorithms/im2col_sm90/algorithm.hpp"
+#include "conv/algorithms/joined/algorithm.hpp"
 #include "conv/algorithms/padded/algorithm.hpp"
 #include "conv/algorithms/phases/algorithm.hpp"
 #include "conv/algorithms/pointwise/algorithm.hpp"
@@ -52,6 +53,7 @@ std::span<const Algorithm* const> algorithms() {
       &repeatedAlgorithm(innerSearch()),
       &reversedAlgorithm(innerSearch()),
       &paddedAlgorithm(innerSearch()),
+      &joinedAlgorithm(innerSearch()),
       &pointwiseAlgorithm(),
       &thinAlgorithm(),
       &rawRowsAlgorithm(),

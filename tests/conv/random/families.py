@@ -246,6 +246,22 @@ def pointwise(d, p):
     any_epilogue(d, p, 0.6)
 
 
+def few_channels(d, p):
+    """Rows of short pixels, some number of which divides the row's pixels and outputs."""
+    any_operands(d, p)
+    size = FORMATS[p.input_type].bits // 8
+    p.c, p.k = d.between(16 // size, 64 // size), d.between(1, 40)
+    if d.chance(0.7):
+        p.c = 16 // size * d.between(1, 4)
+    d.geometry(p)
+    outputs, stride, taps, dilation = d.between(2, 8), d.one((1, 1, 1, 2, 3)), d.between(1, 7), d.one((1, 1, 1, 2, 4))
+    reach = dilation * (taps - 1)
+    before = d.between(0, reach)
+    after = max(0, reach - before - d.between(0, stride - 1))
+    d.set_axis(p, 2, outputs * stride * d.between(1, 4), taps, before, after, stride, dilation)
+    any_epilogue(d, p, 0.5)
+
+
 def large(d, p):
     """Layers of networks, scaled down: several tiles of pixels and of channels, and reductions of several steps."""
     any_operands(d, p)
@@ -289,6 +305,7 @@ FAMILIES = (
     (upsampled, 3, (0, 1)),
     (scaled_upsampled, 1, (0,)),
     (split, 4, (0, 1)),
+    (few_channels, 3, (0, 1)),
 )
 
 

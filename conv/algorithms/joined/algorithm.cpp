@@ -1,0 +1,181 @@
+#include "conv/algorithms/joined/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "common/layout/ceil_divide.hpp"
+#include "conv/algorithms/joined/geometry.hpp"
+#include "conv/algorithms/joined/params.hpp"
+#include "conv/plan/algorithm_rates.hpp"
+#include "conv/plan/copying_algorithm.hpp"
+#include "conv/plan/inner_plan.hpp"
+#include "conv/problem/tensors.hpp"
+#include "joining_image.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+using kernels::joining::kThreads;
+using kernels::joining::Params;
+
+constexpr std::string_view kName = "joined";
+constexpr int64_t kStoredBytes = 16;  // at once: rows of outputs that are whole ones have fast kernels for 1x1 filters
+constexpr int64_t kMostColumns = int64_t{1} << 30;  // the kernel counts them in 32 bits
+
+layout::FastDivisor divisor(int64_t d) { return layout::FastDivisor(static_cast<uint32_t>(d)); }
+
+/// Of the filter of joined pixels: what it has of each row of a filter.
+int64_t bytesOfRows(const Problem& p, const Joining& joining) {
+  return joining.outputs * joining.taps * joining.pixels * p.c * bitsOf(p.filterType) / 8;
+}
+
+/// What a launch writes.
+struct Copy {
+  const char* name;
+  TensorName tensor;
+  int64_t rowBytes;  ///< of the channels of a tap, or of a whole bias
+  int64_t count;     ///< rows in the destination
+  Params params;
+
+  int64_t bytes() const { return count * rowBytes; }
+};
+
+Copy copyOf(const char* name, TensorName tensor, int64_t rowBytes, int64_t count) {
+  Copy copy{name, tensor, rowBytes, count, {}};
+  copy.params.vectorBytes = static_cast<int32_t>(std::gcd(rowBytes, int64_t{16}));
+  copy.params.rowVectors = divisor(rowBytes / copy.params.vectorBytes);
+  copy.params.count = static_cast<uint32_t>(copy.bytes() / copy.params.vectorBytes);
+  return copy;
+}
+
+Copy filterOf(const Problem& p, const Joining& joining) {
+  Copy copy = copyOf("the filter", TensorName::Filter, p.c * bitsOf(p.filterType) / 8,
+                     joining.outputs * p.k * p.t * p.r * joining.taps * joining.pixels);
+  Params& params = copy.params;
+  params.pixels = divisor(joining.pixels), params.taps = divisor(joining.taps);
+  params.slices = divisor(p.t * p.r), params.filters = divisor(p.k);
+  params.sourceTaps = static_cast<uint32_t>(p.s);
+  params.dilation = divisor(p.dilationW);
+  params.firstColumn = static_cast<int32_t>(joining.firstColumn + p.padLeft);
+  params.tapColumns = static_cast<int32_t>(joining.tapColumns);
+  params.outputColumns = static_cast<int32_t>(p.strideW);
+  return copy;
+}
+
+std::vector<Copy> copiesOf(const Problem& p, const Joining& joining) {
+  std::vector<Copy> copies{filterOf(p, joining)};
+  if (p.hasBias) copies.push_back(copyOf("the bias", TensorName::Bias, p.k * bitsOf(p.biasType) / 8, joining.outputs));
+  if (p.hasChannelScale)
+    copies.push_back(
+        copyOf("the channel scales", TensorName::ChannelScale, p.k * static_cast<int64_t>(sizeof(float)), joining.outputs));
+  return copies;
+}
+
+PlannedLaunch launchOf(const Copy& copy, TensorPlace destination) {
+  PlannedLaunch launch =
+      launchOfCopy(images::joining(), "join_taps", copy.params, ceilDivide(int64_t{copy.params.count}, int64_t{kThreads}), kThreads,
+                   {copy.tensor}, destination);
+  launch.config.programmaticDependent = true;
+  launch.packsFilter = copy.tensor == TensorName::Filter;
+  return launch;
+}
+
+/// Why neighbouring channels of neighbouring pixels are no neighbours in memory.
+std::string pitchRefusal(const char* name, int64_t pitch, int64_t channels) {
+  if (pitch == channels) return {};
+  return fmt::format("joined needs {} of the {} channels, without gaps between pixels, but it is {}", name, channels, pitch);
+}
+
+class Joined final : public CopyingAlgorithm {
+ public:
+  using CopyingAlgorithm::CopyingAlgorithm;
+  std::string_view name() const override { return kName; }
+  /// The algorithms with kernels that multiply.
+  std::span<const OptionDescription> options() const override {
+    static const std::string names = algorithmNames(search().algorithms(), multiplies);
+    static const auto known = copyingOptions(names, "which computes the convolution of joined pixels; otherwise the best");
+    return known;
+  }
+
+ protected:
+  std::string copyingRefusal(const Problem& p, const device::Properties& properties) const override {
+    if (p.groups != 1) return fmt::format("joined needs groups = 1, but it is {}", p.groups);
+    const int64_t outputBytes = p.k * bitsOf(p.outputType) / 8;
+    if (p.taps() == 1 && outputBytes > kStoredBytes && outputBytes % kStoredBytes == 0)
+      return fmt::format(
+          "joined is for filters of several taps, or outputs of no whole {} bytes a pixel or a single one, but t, r and s "
+          "are 1, and {} bytes a pixel",
+          kStoredBytes, outputBytes);
+    if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0 || p.outputScale.blockSize != 0)
+      return "joined takes no block-scaled tensors";
+    for (const DataType type : {p.inputType, p.filterType, p.outputType})
+      if (bitsOf(type) % 8 != 0)
+        return fmt::format("joined takes tensors of whole bytes, but {} has {} bits", nameOf(type), bitsOf(type));
+    if (p.filterZeroPoint != 0)
+      return fmt::format("joined needs filter_zero_point = 0, but it is {}: zeros between taps are zeros of the filter only then",
+                         p.filterZeroPoint);
+    const int64_t pixelBytes = p.c * bitsOf(p.inputType) / 8;
+    if (pixelBytes < kLeastPixelBytes || 2 * pixelBytes > kJoinedBytes)
+      return fmt::format("joined needs pixels of {} to {} bytes, but {} channels of {} have {}", kLeastPixelBytes, kJoinedBytes / 2,
+                         p.c, nameOf(p.inputType), pixelBytes);
+    if (std::string refused = pitchRefusal("input_pixel_pitch", p.inputPitch(), p.c); !refused.empty()) return refused;
+    if (std::string refused = pitchRefusal("output_pixel_pitch", p.outputPitch(), p.k); !refused.empty()) return refused;
+    if (p.hasResidual())
+      if (std::string refused = pitchRefusal("residual_pixel_pitch", p.residualPitch(), p.k); !refused.empty()) return refused;
+    if (p.w + p.padLeft + p.padRight > kMostColumns)
+      return fmt::format("joined needs at most 2^30 columns with padding, but there are {}", p.w + p.padLeft + p.padRight);
+    const std::optional<Joining> joining = joiningOf(p);
+    if (!joining)
+      return fmt::format(
+          "joined needs a number of pixels from 2 to {} that stride_w = {} divides, that fill whole 16 bytes and that divide rows "
+          "of "
+          "w = {} pixels, and rows of {} outputs likewise",
+          kJoinedBytes / pixelBytes, p.strideW, p.w, p.q());
+    if (p.k * p.t * p.r > std::numeric_limits<int32_t>::max() / bytesOfRows(p, *joining))
+      return "joined needs fewer than 2^31 bytes in the filter of joined pixels";
+    const Problem inner = joinedProblem(p, *joining);
+    const std::span all = search().algorithms();
+    if (std::none_of(all.begin(), all.end(), [&](const Algorithm* one) {
+          return multiplies(*one) && !one->isLastResort() && one->isBuiltFor(properties) &&
+                 refusalOf(*one, inner, properties).empty();
+        }))
+      return "joined needs matrix instructions for its products with zeros, but only direct takes the convolution of joined pixels";
+    return {};
+  }
+  std::string_view ofCopies() const override { return "joined pixels"; }
+  Problem problemOfCopies(const Problem& p) const override { return joinedProblem(p, *joiningOf(p)); }
+  Copying copying(const Problem& p) const override {
+    Copying copies;
+    copies.launchClocks = rates::joined::kLaunchClocks;
+    for (const Copy& copy : copiesOf(p, *joiningOf(p))) copies.bytes += static_cast<double>(copy.bytes()), ++copies.launches;
+    return copies;
+  }
+  Status complete(const Candidate& best, const Problem& p, const device::Properties& properties, Plan& plan) const override {
+    const Joining joining = *joiningOf(p);
+    PerTensor<TensorPlace> places = placesAsGiven();
+    plan.details += fmt::format("joins      {} pixels of the input, {} of the output\n", joining.pixels, joining.outputs);
+    for (const Copy& copy : copiesOf(p, joining)) {
+      const auto bytes = static_cast<size_t>(copy.bytes());
+      const bool isPacked = copy.tensor == TensorName::Filter;
+      places[copy.tensor] = isPacked ? placeInPackedFilter(bytes, plan) : placeInWorkspace(bytes, plan);
+      plan.launches.push_back(launchOf(copy, places[copy.tensor]));
+      plan.details += fmt::format("writes     {}: {} bytes of {}\n", copy.name, bytes, isPacked ? "packed filter" : "workspace");
+    }
+    return addInner(best, joinedProblem(p, joining), properties, places, plan);
+  }
+};
+
+}  // namespace
+
+const Algorithm& joinedAlgorithm(const InnerSearch& search) {
+  static const Joined algorithm(search);
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan
