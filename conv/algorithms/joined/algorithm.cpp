@@ -25,7 +25,7 @@ using kernels::joining::kThreads;
 using kernels::joining::Params;
 
 constexpr std::string_view kName = "joined";
-constexpr int64_t kStoredBytes = 16;  // at once: rows of outputs that are whole ones have fast kernels for 1x1 filters
+constexpr int64_t kStoredBytes = 16;                // at once: for whole ones, 16-bit 1x1 filters have kernels as fast
 constexpr int64_t kMostColumns = int64_t{1} << 30;  // the kernel counts them in 32 bits
 
 layout::FastDivisor divisor(int64_t d) { return layout::FastDivisor(static_cast<uint32_t>(d)); }
@@ -107,11 +107,12 @@ class Joined final : public CopyingAlgorithm {
   std::string copyingRefusal(const Problem& p, const device::Properties& properties) const override {
     if (p.groups != 1) return fmt::format("joined needs groups = 1, but it is {}", p.groups);
     const int64_t outputBytes = p.k * bitsOf(p.outputType) / 8;
-    if (p.taps() == 1 && outputBytes > kStoredBytes && outputBytes % kStoredBytes == 0)
+    if (p.taps() == 1 && bitsOf(p.inputType) > 8 && outputBytes > kStoredBytes && outputBytes % kStoredBytes == 0)
       return fmt::format(
-          "joined is for filters of several taps, or outputs of no whole {} bytes a pixel or a single one, but t, r and s "
-          "are 1, and {} bytes a pixel",
-          kStoredBytes, outputBytes);
+          "joined is for filters of several taps, 8-bit inputs, or outputs of no whole {} bytes a pixel or a single one, but t, r "
+          "and "
+          "s are 1, input_type is {}, and output pixels have {} bytes",
+          kStoredBytes, nameOf(p.inputType), outputBytes);
     if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0 || p.outputScale.blockSize != 0)
       return "joined takes no block-scaled tensors";
     for (const DataType type : {p.inputType, p.filterType, p.outputType})
