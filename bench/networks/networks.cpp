@@ -181,6 +181,7 @@ class LayerRun {
     gpu::CudnnOptions how;
     how.readings = 2;
     how.mostPlans = options.cudnnPlans;
+    if (options.cudnnIdentity) how.plain = cudnn::Plain::Identity;
     cudnn_ = std::make_unique<gpu::CudnnReadings>(
         layer_.problem, addresses, how, stream_,
         [&](const std::string& name, const std::function<void(CUstream)>& enqueue) { return check(name, enqueue); });

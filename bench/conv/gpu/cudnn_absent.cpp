@@ -21,7 +21,7 @@ std::string load(const std::string& path) {
   std::exit(2);
 }
 
-Convolution::Convolution(const Problem&, Types) {}
+Convolution::Convolution(const Problem&, Types, Plain) {}
 Convolution::~Convolution() = default;
 
 const std::string& Convolution::refusal() const { return kRefusal; }

@@ -31,7 +31,10 @@ int readingsNamed(const std::string& name) {
 
 CudnnReadings::CudnnReadings(const Problem& problem, const cudnn::Tensors& tensors, const CudnnOptions& options, CUstream stream,
                              const std::function<bool(const std::string&, const Enqueue&)>& isRight)
-    : convolution_(problem), tensors_(tensors), skipped_(options.skipped), stream_(stream) {
+    : convolution_(problem, cudnn::Types::OfTheProblem, options.plain),
+      tensors_(tensors),
+      skipped_(options.skipped),
+      stream_(stream) {
   refusal_ = convolution_.refusal();
   if (!refusal_.empty()) return;
   std::vector<Reading> built;

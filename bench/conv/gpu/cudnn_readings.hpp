@@ -28,6 +28,7 @@ struct CudnnOptions {
   int64_t mostPlans = 0;             ///< of the heuristics, in their order; 0: all
   double engineSeconds = 5;          ///< of searching all engines
   uint64_t seed = 0;                 ///< of that search
+  cudnn::Plain plain = cudnn::Plain::Nothing;
 };
 /// "none", "first", "best" or "engines": how many readings that asks for.
 int readingsNamed(const std::string& name);

@@ -92,7 +92,7 @@ std::string load(const std::string& path) {
 }
 
 struct Convolution::State {
-  State(const Problem& problem, Types types) : p(problem), types(types) {
+  State(const Problem& problem, Types types, Plain plain) : p(problem), types(types), plain(plain) {
     const auto start = std::chrono::steady_clock::now();
     refusal = build();
     queryTime = millisecondsSince(start);
@@ -139,7 +139,7 @@ struct Convolution::State {
     if (integers) sum->set_data_type(fe::DataType_t::INT32);
     output = epilogue(rounded(sum), deep);
     // Not the sums themselves: asked for s32 outputs of plain convolutions, cuDNN 9.19 on an H200 gave numbers near 2^31.
-    if (integers && output == sum) output = unary(sum, fe::PointwiseMode_t::IDENTITY);
+    if ((integers || plain == Plain::Identity) && output == sum) output = unary(sum, fe::PointwiseMode_t::IDENTITY);
     output->set_output(true).set_data_type(outputType).set_dim(outputShape.sizes).set_stride(outputShape.strides);
 
     const auto tried = [](fe::error_t status, const char* what) {
@@ -230,6 +230,7 @@ struct Convolution::State {
 
   const Problem p;
   const Types types;
+  const Plain plain;
   fe::graph::Graph graph;
   Tensor input, filter, bias, residual, channelScale, output;
   std::vector<std::pair<Tensor, float>> constants;
@@ -237,7 +238,8 @@ struct Convolution::State {
   double queryTime = 0;
 };
 
-Convolution::Convolution(const Problem& problem, Types types) : state_(std::make_unique<State>(problem, types)) {}
+Convolution::Convolution(const Problem& problem, Types types, Plain plain)
+    : state_(std::make_unique<State>(problem, types, plain)) {}
 Convolution::~Convolution() = default;
 
 const std::string& Convolution::refusal() const { return state_->refusal; }

@@ -47,11 +47,17 @@ enum class Types {
             ///< as the problem has it
 };
 
+/// What follows a convolution without an epilogue.
+enum class Plain {
+  Nothing,
+  Identity,  ///< an operation that changes nothing: only engines that fuse operations take such a graph
+};
+
 class Convolution {
  public:
   /// f32 sums (integers: s32) and an epilogue in f32, each of its steps rounded where the problem says so. When cuDNN, or this
   /// wrapper, has no way to say the problem, refusal() says why and nothing else may be called.
-  explicit Convolution(const Problem& problem, Types types = Types::OfTheProblem);
+  explicit Convolution(const Problem& problem, Types types = Types::OfTheProblem, Plain plain = Plain::Nothing);
   ~Convolution();
 
   const std::string& refusal() const;
