@@ -60,7 +60,7 @@ Status addInner(const Candidate& best, const Problem& inner, const device::Prope
   places[TensorName::PackedFilter] = placeInPackedFilter(made.packedBytes, plan);
   plan.mainLaunch = plan.launches.size() + made.mainLaunch;
   for (PlannedLaunch& launch : made.launches) {
-    for (Parameter& parameter : launch.parameters) parameter.relocate(places);
+    relocate(launch, places);
     plan.launches.push_back(std::move(launch));
   }
   plan.traffic = made.traffic;

@@ -40,6 +40,11 @@ size_t packedOffset(const Plan& plan) {
   return (plan.workspaceBytes + alignment - 1) / alignment * alignment;
 }
 
+void relocate(PlannedLaunch& launch, const PerTensor<TensorPlace>& places) {
+  for (Parameter& parameter : launch.parameters) parameter.relocate(places);
+  for (PlannedLaunch& one : launch.separated) relocate(one, places);
+}
+
 PerTensor<size_t> bytesOfRun(const Plan& plan) {
   PerTensor<size_t> bytes = tensorBytes(plan.problem);
   bytes[TensorName::Workspace] = plan.workspaceBytes;

@@ -79,8 +79,13 @@ struct PlannedLaunch {
   LaunchConfig config;
   std::vector<Parameter> parameters;
   std::vector<std::string> warpRoles;  ///< of a CTA, for counters and profiles
-  bool packsFilter = false;            ///< reads nothing but the filter and its factors, and writes into the packed filter only
+  /// Launches that do the same, where this one packs the filter and does more. A separated plan has them in its place.
+  std::vector<PlannedLaunch> separated{};
+  bool packsFilter = false;  ///< reads nothing but the filter and its factors, and writes into the packed filter only
 };
+
+/// Parameter::relocate of all parameters.
+void relocate(PlannedLaunch& launch, const PerTensor<TensorPlace>& places);
 
 struct Plan {
   Problem problem;

@@ -5,11 +5,27 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace shiftconv::plan {
 namespace {
 
 bool packs(const PlannedLaunch& launch) { return launch.packsFilter; }
+
+/// The plan, its launches such that each packs the filter or does not read it for that.
+Plan withSeparatedLaunches(const Plan& plan) {
+  Plan all = plan;
+  all.launches.clear();
+  for (size_t i = 0; i < plan.launches.size(); ++i) {
+    if (i == plan.mainLaunch) all.mainLaunch = all.launches.size();
+    const std::vector<PlannedLaunch>& separated = plan.launches[i].separated;
+    if (separated.empty())
+      all.launches.push_back(plan.launches[i]);
+    else
+      all.launches.insert(all.launches.end(), separated.begin(), separated.end());
+  }
+  return all;
+}
 
 /// The launches of `plan` that `taken` leaves.
 template <class Taken>
@@ -34,11 +50,11 @@ Status separateFilterPacking(const Plan& plan, std::shared_ptr<const Plan>& pack
     return {StatusCode::Unsupported,
             plan.isPart ? "this plan is a part of another, which has been separated already"
                         : fmt::format("a run of this plan ({}) makes nothing of its filter that could be kept", plan.algorithm)};
-  std::shared_ptr<Plan> first = partOf(plan, packs),
-                        second = partOf(plan, [](const PlannedLaunch&launch) { return !packs(launch); });
+  const Plan all = withSeparatedLaunches(plan);
+  std::shared_ptr<Plan> first = partOf(all, packs), second = partOf(all, [](const PlannedLaunch&launch) { return !packs(launch); });
   first->mainLaunch = 0;
   second->mainLaunch -= static_cast<size_t>(
-      std::count_if(plan.launches.begin(), plan.launches.begin() + static_cast<std::ptrdiff_t>(plan.mainLaunch), packs));
+      std::count_if(all.launches.begin(), all.launches.begin() + static_cast<std::ptrdiff_t>(all.mainLaunch), packs));
   packing = std::move(first), rest = std::move(second);
   return {};
 }

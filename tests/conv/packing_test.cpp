@@ -73,6 +73,8 @@ TEST_P(Packing, OncePackedServesManyRunsAndWorkspaces) {
         // Phases that share a plan, but not what is packed for them.
         {"1x4x5x32 u8 zero 7 * 16x4x4x32 s8 pad 1,1,1,1 stride 2,2 transposed -> s32 | algorithm phases", false},
         {"1x5x6x16 f16 * 18x3x2x16 pad 1,0,1,1 flipped -> f16 bias | algorithm reversed", false},
+        // The launch that packs repeats the bias, too, which may change.
+        {"1x5x8x16 f16 * 18x3x2x16 pad 1,0,1,0 -> f16 bias channel_scale | algorithm joined", false},
         {"1x5x6x32 u8 zero 5 * 18x3x2x32 s8 pad 1,0,1,1 flipped -> s32 | algorithm reversed", false},
         {"2x4x6x32 u8 zero 7 * 16x3x3x32 s8 pad 1,0,1,1 -> s8 alpha 0.01 zero 3", true}}) {
     ConvolutionCase test = parseCase(text);
@@ -90,12 +92,13 @@ TEST_P(Packing, OncePackedServesManyRunsAndWorkspaces) {
     EXPECT_LE(rest.workspaceBytes() + packedBytes, plan.workspaceBytes());
 
     const Memory filter = upload(one.filter), firstInput = upload(one.input), secondInput = upload(other.input),
-                 bias = upload(one.bias), packed = poisoned(packedBytes);
+                 bias = upload(one.bias), channelScale = upload(one.channelScale), packed = poisoned(packedBytes);
     const auto prepare = [&](const Plan& which) {
       OwnTensors run{poisoned(test.problem.tensorBytes().output), poisoned(std::max<size_t>(which.workspaceBytes(), 256)), {}};
       run.tensors.filter = filter.get(), run.tensors.output = run.output.get();
       if (which.workspaceBytes() != 0) run.tensors.workspace = run.workspace.get();
       if (!one.bias.empty()) run.tensors.bias = bias.get();
+      if (!one.channelScale.empty()) run.tensors.channel_scale = channelScale.get();
       return run;
     };
     const auto result = [&](const Plan& which, OwnTensors& run, const Memory& input) {

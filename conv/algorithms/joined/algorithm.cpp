@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/layout/ceil_divide.hpp"
@@ -23,6 +24,7 @@ namespace {
 
 using kernels::joining::kThreads;
 using kernels::joining::Params;
+using kernels::joining::Part;
 
 constexpr std::string_view kName = "joined";
 constexpr int64_t kStoredBytes = 16;                // at once: for whole ones, 16-bit 1x1 filters have kernels as fast
@@ -35,36 +37,37 @@ int64_t bytesOfRows(const Problem& p, const Joining& joining) {
   return joining.outputs * joining.taps * joining.pixels * p.c * bitsOf(p.filterType) / 8;
 }
 
-/// What a launch writes.
+/// What is written.
 struct Copy {
   const char* name;
   TensorName tensor;
   int64_t rowBytes;  ///< of the channels of a tap, or of a whole bias
   int64_t count;     ///< rows in the destination
-  Params params;
+  Part part;
 
+  bool isPacked() const { return tensor == TensorName::Filter; }
   int64_t bytes() const { return count * rowBytes; }
 };
 
 Copy copyOf(const char* name, TensorName tensor, int64_t rowBytes, int64_t count) {
   Copy copy{name, tensor, rowBytes, count, {}};
-  copy.params.vectorBytes = static_cast<int32_t>(std::gcd(rowBytes, int64_t{16}));
-  copy.params.rowVectors = divisor(rowBytes / copy.params.vectorBytes);
-  copy.params.count = static_cast<uint32_t>(copy.bytes() / copy.params.vectorBytes);
+  copy.part.vectorBytes = static_cast<int32_t>(std::gcd(rowBytes, int64_t{16}));
+  copy.part.rowVectors = divisor(rowBytes / copy.part.vectorBytes);
+  copy.part.count = static_cast<uint32_t>(copy.bytes() / copy.part.vectorBytes);
   return copy;
 }
 
 Copy filterOf(const Problem& p, const Joining& joining) {
   Copy copy = copyOf("the filter", TensorName::Filter, p.c * bitsOf(p.filterType) / 8,
                      joining.outputs * p.k * p.t * p.r * joining.taps * joining.pixels);
-  Params& params = copy.params;
-  params.pixels = divisor(joining.pixels), params.taps = divisor(joining.taps);
-  params.slices = divisor(p.t * p.r), params.filters = divisor(p.k);
-  params.sourceTaps = static_cast<uint32_t>(p.s);
-  params.dilation = divisor(p.dilationW);
-  params.firstColumn = static_cast<int32_t>(joining.firstColumn + p.padLeft);
-  params.tapColumns = static_cast<int32_t>(joining.tapColumns);
-  params.outputColumns = static_cast<int32_t>(p.strideW);
+  Part& part = copy.part;
+  part.pixels = divisor(joining.pixels), part.taps = divisor(joining.taps);
+  part.slices = divisor(p.t * p.r), part.filters = divisor(p.k);
+  part.sourceTaps = static_cast<uint32_t>(p.s);
+  part.dilation = divisor(p.dilationW);
+  part.firstColumn = static_cast<int32_t>(joining.firstColumn + p.padLeft);
+  part.tapColumns = static_cast<int32_t>(joining.tapColumns);
+  part.outputColumns = static_cast<int32_t>(p.strideW);
   return copy;
 }
 
@@ -77,12 +80,33 @@ std::vector<Copy> copiesOf(const Problem& p, const Joining& joining) {
   return copies;
 }
 
-PlannedLaunch launchOf(const Copy& copy, TensorPlace destination) {
-  PlannedLaunch launch =
-      launchOfCopy(images::joining(), "join_taps", copy.params, ceilDivide(int64_t{copy.params.count}, int64_t{kThreads}), kThreads,
-                   {copy.tensor}, destination);
+/// Of all that is written, or of those that are packed or are not.
+template <class Wanted>
+PlannedLaunch launchOf(const std::vector<Copy>& copies, const PerTensor<TensorPlace>& places, Wanted wanted) {
+  Params params;
+  std::vector<const Copy*> taken;
+  uint32_t most = 0;
+  for (const Copy& copy : copies) {
+    if (!wanted(copy)) continue;
+    params.parts[taken.size()] = copy.part;
+    most = std::max(most, copy.part.count);
+    taken.push_back(&copy);
+  }
+  Parameter parameter = Parameter::value(params);
+  for (size_t i = 0; i < taken.size(); ++i) {
+    parameter.address(i * sizeof(Part) + offsetof(Part, source), {taken[i]->tensor});
+    parameter.address(i * sizeof(Part) + offsetof(Part, destination), places[taken[i]->tensor]);
+  }
+  PlannedLaunch launch;
+  launch.image = images::joining();
+  launch.kernel = "join_taps";
+  launch.config.grid = {static_cast<uint32_t>(ceilDivide(int64_t{most}, int64_t{kThreads})), static_cast<uint32_t>(taken.size()),
+                        1};
+  launch.config.block = {kThreads, 1, 1};
   launch.config.programmaticDependent = true;
-  launch.packsFilter = copy.tensor == TensorName::Filter;
+  launch.parameters.push_back(std::move(parameter));
+  launch.warpRoles.assign(kThreads / 32, "copy");
+  launch.packsFilter = taken.size() == 1 && taken.front()->isPacked();
   return launch;
 }
 
@@ -154,20 +178,25 @@ class Joined final : public CopyingAlgorithm {
   Copying copying(const Problem& p) const override {
     Copying copies;
     copies.launchClocks = rates::joined::kLaunchClocks;
-    for (const Copy& copy : copiesOf(p, *joiningOf(p))) copies.bytes += static_cast<double>(copy.bytes()), ++copies.launches;
+    copies.launches = 1;
+    for (const Copy& copy : copiesOf(p, *joiningOf(p))) copies.bytes += static_cast<double>(copy.bytes());
     return copies;
   }
   Status complete(const Candidate& best, const Problem& p, const device::Properties& properties, Plan& plan) const override {
     const Joining joining = *joiningOf(p);
     PerTensor<TensorPlace> places = placesAsGiven();
     plan.details += fmt::format("joins      {} pixels of the input, {} of the output\n", joining.pixels, joining.outputs);
-    for (const Copy& copy : copiesOf(p, joining)) {
+    const std::vector<Copy> copies = copiesOf(p, joining);
+    for (const Copy& copy : copies) {
       const auto bytes = static_cast<size_t>(copy.bytes());
-      const bool isPacked = copy.tensor == TensorName::Filter;
-      places[copy.tensor] = isPacked ? placeInPackedFilter(bytes, plan) : placeInWorkspace(bytes, plan);
-      plan.launches.push_back(launchOf(copy, places[copy.tensor]));
-      plan.details += fmt::format("writes     {}: {} bytes of {}\n", copy.name, bytes, isPacked ? "packed filter" : "workspace");
+      places[copy.tensor] = copy.isPacked() ? placeInPackedFilter(bytes, plan) : placeInWorkspace(bytes, plan);
+      plan.details +=
+          fmt::format("writes     {}: {} bytes of {}\n", copy.name, bytes, copy.isPacked() ? "packed filter" : "workspace");
     }
+    plan.launches.push_back(launchOf(copies, places, [](const Copy&) { return true; }));
+    if (copies.size() > 1)
+      plan.launches.back().separated = {launchOf(copies, places, [](const Copy& copy) { return copy.isPacked(); }),
+                                        launchOf(copies, places, [](const Copy& copy) { return !copy.isPacked(); })};
     return addInner(best, joinedProblem(p, joining), properties, places, plan);
   }
 };

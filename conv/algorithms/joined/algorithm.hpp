@@ -1,8 +1,7 @@
 // `joined`: takes neighbouring pixels of a row for one pixel of more channels, for a convolution that another algorithm plans. The
 // input and the output stay where they are. Only the filter is written anew, with zeros between its taps.
 //
-//   1 launch    writes the filter
-//   (1 launch   repeats the bias, 1 the channel scales)
+//   1 launch    writes the filter, and repeats bias and channel scales
 //   n launches  the convolution
 #pragma once
 

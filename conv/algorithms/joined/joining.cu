@@ -1,5 +1,5 @@
-// Writes the filter of joined pixels. Most of what it writes are zeros, so loads and stores of neighbouring threads are neighbours
-// within a tap's channels, which is all that it takes.
+// Writes the filter of joined pixels, and repeats what they have for each channel. Most of what it writes are zeros, so loads and
+// stores of neighbouring threads are neighbours within a tap's channels, which is all that it takes.
 #include <cstdint>
 
 #include "common/ptx/dependent_launch.cuh"
@@ -18,7 +18,8 @@ __device__ __forceinline__ uint32_t takeRest(uint32_t& id, const layout::FastDiv
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads) join_taps(const __grid_constant__ Params p) {
+extern "C" __global__ void __launch_bounds__(kThreads) join_taps(const __grid_constant__ Params params) {
+  const Part& p = params.parts[blockIdx.y];
   ptx::launchDependents();
   const uint32_t number = blockIdx.x * kThreads + threadIdx.x;
   if (number >= p.count) return;

@@ -345,7 +345,7 @@ class Phases final : public Algorithm {
         placeInPackedFilter(made.packedBytes, plan);  // phases that share a plan have different filters
     if (plan.details.empty()) plan.mainLaunch += made.mainLaunch;
     for (PlannedLaunch launch : made.launches) {
-      for (Parameter& parameter : launch.parameters) parameter.relocate(moved);
+      relocate(launch, moved);
       plan.launches.push_back(std::move(launch));
     }
     plan.details +=
