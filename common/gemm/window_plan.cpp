@@ -24,6 +24,14 @@ Window ofPlanes(const Window& window, int64_t planes) {
   return flat;
 }
 
+/// Whether rows of a map have the channels of all groups, and nothing else.
+bool hasGroupsInRows(const Window& window, const layout::Im2colMap& map) {
+  return !layout::isPadded(map.tensor.type) && map.tensor.dims[0] == static_cast<uint64_t>(window.channels * window.groups);
+}
+uint64_t groupStride(const Window& window, const layout::Im2colMap& map) {
+  return static_cast<uint64_t>(window.channels * layout::elementBits(map.tensor.type) / 8);
+}
+
 }  // namespace
 
 WindowAxis axisParams(const Window::Axis& axis) {
@@ -101,17 +109,34 @@ bool putGroupsOutside(const Window& window, WindowParams& params, layout::Im2col
   constexpr int64_t kReach = 32;  // pixels between taps are offsets of a copy (PTX ISA 5.5.4.1)
   const auto& [x, y, z] = window.axes;
   if (params.hasDepth || (x.taps - 1) * x.step >= kReach || (y.taps - 1) * y.step >= kReach) return false;
-  if (layout::isPadded(map.tensor.type) || map.tensor.dims[0] != static_cast<uint64_t>(window.channels * window.groups))
-    return false;
+  if (!hasGroupsInRows(window, map)) return false;
   layout::Im2colMap outside = map;
   outside.tensor.rank = 5;
   outside.tensor.dims[0] = static_cast<uint64_t>(window.channels);
   outside.tensor.dims[4] = static_cast<uint64_t>(window.groups);
-  outside.tensor.strides[3] = static_cast<uint64_t>(window.channels * layout::elementBits(map.tensor.type) / 8);
+  outside.tensor.strides[3] = groupStride(window, map);
   outside.pixels.lowerCorner[2] = outside.pixels.upperCorner[2] = 0;
   if (!layout::refusal(outside).empty()) return false;
   map = outside;
   params.hasDepth = true;
+  return true;
+}
+
+bool putGroupsOutsideRows(const Window& window, WindowParams& params, layout::Im2colMap& map) {
+  const Window::Axis& y = window.axes[1];
+  if (params.hasDepth || y.extent != 1 || y.positions != 1 || y.taps != 1 || y.before != 0 || !hasGroupsInRows(window, map))
+    return false;
+  layout::Im2colMap outside = map;
+  outside.tensor.dims[0] = static_cast<uint64_t>(window.channels);
+  outside.tensor.dims[2] = static_cast<uint64_t>(window.images);
+  outside.tensor.dims[3] = static_cast<uint64_t>(window.groups);
+  outside.tensor.strides[1] = map.tensor.strides[2];
+  outside.tensor.strides[2] = groupStride(window, map);
+  outside.tensor.elementStrides[2] = 1;
+  outside.pixels.lowerCorner[1] = outside.pixels.upperCorner[1] = 0;
+  if (!layout::refusal(outside).empty()) return false;
+  map = outside;
+  params.y = axisParams({.extent = window.images, .positions = window.images});
   return true;
 }
 

@@ -21,6 +21,9 @@ std::string secondWindowMap(const Window& window, int64_t positions, const layou
 /// Where pixels have no depth, images can stand in its place and groups in that of images: then copies end with a group's channels.
 /// False where elements are packed, or maps of five dimensions reach less far than the window does.
 bool putGroupsOutside(const Window& window, WindowParams& params, layout::Im2colMap& map);
+/// Of images that are single rows the images stand in the place of rows, and a map of four dimensions, which reaches farther,
+/// suffices. False where they are not, or it does not.
+bool putGroupsOutsideRows(const Window& window, WindowParams& params, layout::Im2colMap& map);
 /// The same for the operand that has a row for each tap.
 layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels);
 

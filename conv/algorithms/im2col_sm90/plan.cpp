@@ -208,14 +208,16 @@ std::string putGroups(const Problem& p, const gemm::Window& window, Params& para
     params.groupChannels = static_cast<int32_t>(p.groupChannels());
     return {};
   }
-  if (!gemm::putGroupsOutside(window, params.window, pixels))
-    return fmt::format(
-        "the {} channels of a group are not a multiple of {}, so there is no depth, and padding and taps have the limits of three "
-        "dimensions",
-        p.groupChannels(), chunkOf(p));
-  params.window.z.extent = params.window.z.positions = static_cast<int32_t>(p.n);
   params.groupImages = 1;
-  return {};
+  if (gemm::putGroupsOutside(window, params.window, pixels)) {
+    params.window.z.extent = params.window.z.positions = static_cast<int32_t>(p.n);
+    return {};
+  }
+  if (gemm::putGroupsOutsideRows(window, params.window, pixels)) return {};
+  return fmt::format(
+      "the {} channels of a group are not a multiple of {}, so there is no depth, and padding and taps have the limits of three "
+      "dimensions, of two where H and R are 1",
+      p.groupChannels(), chunkOf(p));
 }
 
 /// What plans have in common that load boxes of so many pixels, or copy pieces. Empty, or why there are none.
@@ -257,7 +259,7 @@ std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan
   }
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.positionsX = divisor(p.q());
-  params.positionsY = divisor(p.p());
+  params.positionsY = divisor(params.window.y.positions);
   params.positionsZ = divisor(params.window.z.positions);
   params.slicePixels = divisor(task.planePixels);
   const auto chunksOf = [&](int64_t count) { return static_cast<int32_t>(ceilDivide(count, int64_t{chunk})); };

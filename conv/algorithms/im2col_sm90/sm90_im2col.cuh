@@ -24,7 +24,8 @@
 //    read what it loaded, and has told it so. A tile beyond the last one takes part with zeros.
 //  - blockIdx.y is the group: a tile has channels of one. What follows a group's channels in its last chunk has to be zeros: those
 //    of the filter would not stop a neighbour's infinities. So there the map has groups in place of images, and images in place of
-//    planes. A tile's last rows of the filter may be the next group's; their sums are not stored.
+//    planes, or of rows where those are single ones. A tile's last rows of the filter may be the next group's; their sums are not
+//    stored.
 //  - Residual and bias come to shared memory while operands do. See epilogue.cuh for what follows the sums.
 //  - The next kernel may start when the one before this has ended, and not earlier: kernels that are two ahead would take places
 //    that this one's CTAs are spread over, and come to lie unevenly (observed on an H200: 0.62 to 0.97 of the speed).
@@ -308,6 +309,7 @@ class Cta {
             kFound == Found::InRows ? w.split.sourceOf(chunk, kChunkChannels, 0, 0) : sourceOf(chunk, at, z);
         const CUtensorMap* const map = from.isSecond ? second : &inputMap_;
         int32_t channel = from.channel + convolutionGroup() * p_.groupChannels, tapChannel = from.tapChannel;
+        const int32_t imageOfPlane = from.image + convolutionGroup() * p_.groupImages;
         const int32_t endOfMap = endOfTensor(chunk, end);
 #pragma unroll 1
         for (; chunk < endOfMap; ++chunk, channel += kChunkChannels, tapChannel += kChunkChannels) {
@@ -331,7 +333,7 @@ class Cta {
           else if constexpr (kFound == Found::InVolume)
             loadVolume(pixels, map, {channel, x0, y0, z0, image}, {dx, dy, dz}, full, part);
           else
-            loadPlane(pixels, map, channel, x0, y0, from.image, dx, dy, full, part);
+            loadPlane(pixels, map, channel, x0, y0, imageOfPlane, dx, dy, full, part);
           stage.advance(p_.stages);
         }
       }
