@@ -52,6 +52,11 @@ Status CopyingAlgorithm::candidates(const Problem& problem, const device::Proper
   const double launchClocks = copies.launchClocks > 0 ? copies.launchClocks : rates.launchClocks.perClock;
   const double clocks = launchClocks * static_cast<double>(copies.launches) + copies.bytes / rates.of(Resource::DeviceMemory);
   Candidate all{this, best.estimate, best.unproven};
+  if (copies.memoryShare > 0) {
+    const double least = bytesOnce(problem) / (copies.memoryShare * rates.of(Resource::DeviceMemory));
+    all.estimate.clocks = std::max(all.estimate.clocks, least);
+    all.estimate.seconds = std::max(all.estimate.seconds, least / rates.clockHertz.perClock);
+  }
   all.estimate.clocks += clocks;
   all.estimate.seconds += clocks / rates.clockHertz.perClock;
   candidates.push_back(std::move(all));

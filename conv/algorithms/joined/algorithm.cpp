@@ -177,6 +177,7 @@ class Joined final : public CopyingAlgorithm {
   Problem problemOfCopies(const Problem& p) const override { return joinedProblem(p, *joiningOf(p)); }
   Copying copying(const Problem& p) const override {
     Copying copies;
+    if (p.strideH > 1 && p.r > p.strideH) copies.memoryShare = rates::joined::kStridedMemoryShare;
     copies.launchClocks = rates::joined::kLaunchClocks;
     copies.launches = 1;
     for (const Copy& copy : copiesOf(p, *joiningOf(p))) copies.bytes += static_cast<double>(copy.bytes());
