@@ -1,48 +1,40 @@
-// A copy of up to 16 bytes whose size the launch knows.
+// Vectors of up to 16 bytes whose size the launch knows.
 #pragma once
 
 #include <cstdint>
 
 namespace shiftconv::kernels {
 
-/// `bytes`: 16, 8, 4, 2 or 1, of which both addresses are multiples.
-__device__ __forceinline__ void copyVector(uint8_t* to, const uint8_t* from, int32_t bytes) {
+/// body(zeros) with a vector of `bytes`: 16, 8, 4, 2 or 1.
+template <class Body>
+__device__ __forceinline__ void withVector(int32_t bytes, Body&& body) {
   switch (bytes) {
     case 16:
-      *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+      body(uint4{});
       break;
     case 8:
-      *reinterpret_cast<uint2*>(to) = *reinterpret_cast<const uint2*>(from);
+      body(uint2{});
       break;
     case 4:
-      *reinterpret_cast<uint32_t*>(to) = *reinterpret_cast<const uint32_t*>(from);
+      body(uint32_t{});
       break;
     case 2:
-      *reinterpret_cast<uint16_t*>(to) = *reinterpret_cast<const uint16_t*>(from);
+      body(uint16_t{});
       break;
     default:
-      *to = *from;
+      body(uint8_t{});
   }
 }
 
-/// Zeros instead.
+/// Both addresses are multiples of `bytes`.
+__device__ __forceinline__ void copyVector(uint8_t* to, const uint8_t* from, int32_t bytes) {
+  withVector(bytes, [&](auto zeros) {
+    using Vector = decltype(zeros);
+    *reinterpret_cast<Vector*>(to) = *reinterpret_cast<const Vector*>(from);
+  });
+}
 __device__ __forceinline__ void zeroVector(uint8_t* to, int32_t bytes) {
-  switch (bytes) {
-    case 16:
-      *reinterpret_cast<uint4*>(to) = {};
-      break;
-    case 8:
-      *reinterpret_cast<uint2*>(to) = {};
-      break;
-    case 4:
-      *reinterpret_cast<uint32_t*>(to) = 0;
-      break;
-    case 2:
-      *reinterpret_cast<uint16_t*>(to) = 0;
-      break;
-    default:
-      *to = 0;
-  }
+  withVector(bytes, [&](auto zeros) { *reinterpret_cast<decltype(zeros)*>(to) = zeros; });
 }
 
 }  // namespace shiftconv::kernels
