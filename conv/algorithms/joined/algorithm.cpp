@@ -133,9 +133,8 @@ class Joined final : public CopyingAlgorithm {
     const int64_t outputBytes = p.k * bitsOf(p.outputType) / 8;
     if (p.taps() == 1 && bitsOf(p.inputType) > 8 && outputBytes > kStoredBytes && outputBytes % kStoredBytes == 0)
       return fmt::format(
-          "joined is for filters of several taps, 8-bit inputs, or outputs of no whole {} bytes a pixel or a single one, but t, r "
-          "and "
-          "s are 1, input_type is {}, and output pixels have {} bytes",
+          "joined is for filters of several taps, 8-bit inputs, or outputs of at most {0} bytes a pixel or no whole {0}, "
+          "but t, r and s are 1, input_type is {1}, and output pixels have {2} bytes",
           kStoredBytes, nameOf(p.inputType), outputBytes);
     if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0 || p.outputScale.blockSize != 0)
       return "joined takes no block-scaled tensors";
