@@ -27,8 +27,6 @@ void ComparisonOptions::addTo(command_line::Parser& parser) {
   parser.option("--batches", batchNumbers).separatedBy(',');
   parser.option("--plan-options", planOptions, "for every plan: \"dependent=no\"");
   parser.option("--cudnn-library", cudnnLibrary);
-  parser.flag("--cudnn-identity", cudnnIdentity,
-              "plain convolutions as graphs with an operation that changes nothing, which other engines take");
   parser.option("--cudnn-plans", cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
   parser.option("--rounds", rounds);
   parser.option("--seed", seed);

@@ -20,7 +20,6 @@ struct ComparisonOptions {
   int rounds;
   std::string cudnnLibrary{}, json{}, planOptions{};
   int64_t cudnnPlans = 8;
-  bool cudnnIdentity = false;
   uint64_t seed = 0;
 
   /// Those above, for both sides and for the rows.

@@ -44,7 +44,7 @@ struct Options : bench::ComparisonOptions {
   std::string folder, suffix, type = "f16", only, algorithm, missing;
   int each = 4, every = 1;
   double seconds = 540;
-  bool again = false;
+  bool again = false, cudnnIdentity = false;
 };
 
 constexpr int kQuickRounds = 3;
@@ -350,6 +350,8 @@ int main(int argc, char** argv) {
   parser.option("--seconds", options.seconds, "after which no further layer is begun");
   parser.option("--missing", options.missing,
                 "of rows that are there, time those candidates of this algorithm that they lack, and nothing else");
+  parser.flag("--cudnn-identity", options.cudnnIdentity,
+              "ask cuDNN for plain convolutions with an operation after them that changes nothing, which other engines take");
   parser.flag("--again", options.again, "measure rows that are there, too");
   return bench::runComparison(argc, argv, parser, options, [&] { return run(options); });
 }

@@ -52,7 +52,7 @@ class CopyingAlgorithm : public Algorithm {
     double bytes = 0;  ///< read and written
     size_t launches = 0;
     double launchClocks = 0;  ///< of each; 0: those of an empty kernel
-    double memoryShare = 0;   ///< of device memory's rate, more of which the convolution is not believed to have; 0: any
+    double memoryShare = 0;   ///< of device memory's rate that the convolution has at most; 0: its model knows
   };
 
   /// Why this is no problem to make copies for; empty: it is.

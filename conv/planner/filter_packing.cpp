@@ -12,7 +12,7 @@ namespace {
 
 bool packs(const PlannedLaunch& launch) { return launch.packsFilter; }
 
-/// The plan, its launches such that each packs the filter or does not read it for that.
+/// The plan with PlannedLaunch::separated in the place of launches that pack the filter and do more.
 Plan withSeparatedLaunches(const Plan& plan) {
   Plan all = plan;
   all.launches.clear();

@@ -50,7 +50,7 @@ enum class Types {
 /// What follows a convolution without an epilogue.
 enum class Plain {
   Nothing,
-  Identity,  ///< an operation that changes nothing: only engines that fuse operations take such a graph
+  Identity,  ///< an operation that changes nothing, so that engines that fuse operations are offered
 };
 
 class Convolution {

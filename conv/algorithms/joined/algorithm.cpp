@@ -157,9 +157,8 @@ class Joined final : public CopyingAlgorithm {
     const std::optional<Joining> joining = joiningOf(p);
     if (!joining)
       return fmt::format(
-          "joined needs a number of pixels from 2 to {} that stride_w = {} divides, that fill whole 16 bytes and that divide rows "
-          "of "
-          "w = {} pixels, and rows of {} outputs likewise",
+          "joined needs a number of pixels from 2 to {} that stride_w = {} divides, that fill whole 16 bytes and that divide "
+          "rows of w = {} pixels, and rows of {} outputs likewise",
           kJoinedBytes / pixelBytes, p.strideW, p.w, p.q());
     if (p.k * p.t * p.r > std::numeric_limits<int32_t>::max() / bytesOfRows(p, *joining))
       return "joined needs fewer than 2^31 bytes in the filter of joined pixels";

@@ -22,7 +22,7 @@ std::string joined(const std::string& text) {
   return joining ? describe(joinedProblem(problem, *joining)) : "none";
 }
 
-TEST(Joining, MakesTheSameSumsOfFewerPixels) {
+TEST(Joining, DescribesFewerPixelsOfMoreChannels) {
   // Four pixels of 16 channels. Output 0 meets the last pixel of the group before, output 3 the first of the one after.
   EXPECT_EQ(joined("2x5x12x16 f16 * 24x3x3x16 pad 1,0,1,1 -> f16"), "2x5x3x64 f16 * 96x3x3x64 pad 1,0,1,1 -> 2x4x3x96 f16");
   // Of a stride of 2, two outputs: columns -1 to 3, none of the group after.
