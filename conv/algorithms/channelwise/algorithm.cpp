@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "channelwise_image.hpp"
+#include "channelwise_integers_image.hpp"
 #include "channelwise_narrow_image.hpp"
 #include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/plan/epilogue.hpp"
@@ -23,7 +24,7 @@ constexpr std::array<std::string_view, 2> kWeightNames{"staged", "direct"};
 constexpr uint32_t kMostRows = 1024;
 constexpr std::array<OptionDescription, 7> kOptions{
     {{"form", "few, batch, general", "all loads of a thread at once; walking down several rows; a loop over the taps"},
-     {"channels", "1, 2, 4", "of a thread"},
+     {"channels", "1, 2, 4, 8", "of a thread"},
      {"columns", "1 to 7", "neighbouring outputs of a thread"},
      {"rows", "1 to 1024", "output rows of a thread in the batch form, else 1"},
      {"threads", "64, 128", "of a CTA at most"},
@@ -44,7 +45,7 @@ Status readChannelwise(std::string_view text, ChannelwiseChoices& choices) {
     if (value) choice = static_cast<int32_t>(*value);
     return status;
   };
-  if (Status status = number("channels", 1, 4, 1, choices.channels); !status.ok()) return status;
+  if (Status status = number("channels", 1, 8, 1, choices.channels); !status.ok()) return status;
   if (Status status = number("columns", 1, 7, 1, choices.columns); !status.ok()) return status;
   if (Status status = number("rows", 1, kMostRows, 1, choices.rows); !status.ok()) return status;
   if (Status status = number("threads", 64, kMostThreads, 64, choices.threads); !status.ok()) return status;
@@ -76,8 +77,10 @@ class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, Channelwise
             made.modelParts};
   }
   void addLaunches(const Problem& problem, const ChannelwisePlan& made, Plan& plan) const override {
-    addPreparedLaunch(problem, made.kind->elementBytes == 2 ? images::channelwise() : images::channelwise_narrow(),
-                      std::string(made.kind->name), made.launch, made.params, "multiply", plan);
+    const auto& image = made.kind->isInteger           ? images::channelwise_integers()
+                        : made.kind->elementBytes == 2 ? images::channelwise()
+                                                       : images::channelwise_narrow();
+    addPreparedLaunch(problem, image, std::string(made.kind->name), made.launch, made.params, "multiply", plan);
   }
 };
 

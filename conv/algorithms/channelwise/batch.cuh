@@ -7,14 +7,17 @@
 #include "common/ptx/dependent_launch.cuh"
 #include "conv/algorithms/channelwise/finish.cuh"
 #include "conv/algorithms/channelwise/operands.cuh"
+#include "conv/algorithms/channelwise/rows.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
-template <class Operands, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
+template <class Operands, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish, bool kIsDilated>
 class Walk {
   static constexpr int32_t kElementBytes = Operands::kBytes;
-  static constexpr int32_t kPixels = (kColumns - 1) * kStride + kFilter;
-  static constexpr int32_t kSums = kColumns * kChannels;
+  using Own = Rows<Operands, kFilter, kStride, kChannels, kColumns>;
+  using Pixels = typename Own::Pixels;
+  using Gap = Spacing<kIsDilated>;
+  static constexpr int32_t kPixels = Own::kPixels, kSums = Own::kSums;
   /// Output rows that reach the kStride input rows of a step: filter row r = e + kStride * j of the j-th youngest takes input row
   /// e.
   static constexpr int32_t kReached = (kFilter + kStride - 1) / kStride;
@@ -26,27 +29,30 @@ class Walk {
     start();
     ptx::awaitPrerequisitesWith(next_);
     load();
-    Finisher<kFinish, kChannels, kColumns, kElementBytes> finisher(p_, place_);
+    Finisher<kFinish, kChannels, kColumns, kElementBytes, kIsDilated> finisher(p_, place_);
     fetchWeights(shared);
+    begin();
     const int32_t steps = p_.rows + kReached - 1;
 #pragma unroll 1
     for (int32_t step = 0; step < steps; ++step) {
-      float value[kStride][kPixels][kChannels];
-      unpack(value);
+      Pixels pixels[kStride];
+      unpack(pixels);
       load();
-      const int32_t done = step - (kReached - 1), row = place_.row + done;
-      const bool isDone = done >= 0, exists = place_.exists && row < p_.outputHeight;
+      const int32_t done = step - (kReached - 1), row = place_.row + done * Gap::outputsDown(p_);
+      const bool isDone = done >= 0, exists = place_.exists && row < p_.outputsDown;
       if (isDone) finisher.load(row, exists);
 #pragma unroll
       for (int32_t j = kReached - 1; j >= 0; --j)
-        if (j <= step && step - j < p_.rows) multiply(j, value);
-      if (isDone) finisher.store(sum_[kReached - 1], row, exists);
+        if (j <= step && step - j < p_.rows) multiply(j, pixels);
+      if (isDone) {
+        float numbers[kSums];
+        finisher.store(numbersOf(sum_[kReached - 1], numbers), row, exists);
+      }
 #pragma unroll
       for (int32_t j = kReached - 1; j > 0; --j)
 #pragma unroll
         for (int32_t i = 0; i < kSums; ++i) sum_[j][i] = sum_[j - 1][i];
-#pragma unroll
-      for (int32_t i = 0; i < kSums; ++i) sum_[0][i] = 0;
+      begin();
     }
     finisher.end();
     ptx::launchDependents();
@@ -55,33 +61,32 @@ class Walk {
  private:
   __device__ __forceinline__ void start() {
     const int32_t d = place_.plane * p_.depth.stride - p_.depth.padBefore;
-    nextRow_ = place_.row * kStride - p_.height.padBefore;
-    firstColumn_ = place_.column * kStride - p_.width.padBefore;
+    nextRow_ = place_.row * kStride - p_.down.padBefore;
+    firstColumn_ = place_.column * kStride - p_.across.padBefore;
     next_ = place_.input(p_, d, nextRow_, firstColumn_);
-    const int32_t rows = min(p_.rows, p_.outputHeight - place_.row);
-    endRow_ = place_.exists && isInside(d, p_.depth.extent) ? min(p_.height.extent, nextRow_ + (rows - 1) * kStride + kFilter) : 0;
+    const int32_t toLast = min((p_.rows - 1) * Gap::outputsDown(p_), p_.outputsDown - 1 - place_.row);  // output rows
+    const int32_t lastRow = nextRow_ + toLast * kStride + (kFilter - 1) * Gap::tapsDown(p_);
+    endRow_ = place_.exists && isInside(d, p_.depth.extent) ? min(p_.down.extent, lastRow + 1) : 0;
   }
 
   /// The input rows of the next step.
   __device__ __forceinline__ void load() {
-    const int64_t rowBytes = int64_t{p_.width.extent} * p_.pixelBytes;
 #pragma unroll
     for (int32_t e = 0; e < kStride; ++e) {
       const bool hasRow = isInside(nextRow_ + e, endRow_);
 #pragma unroll
       for (int32_t x = 0; x < kPixels; ++x)
-        input_[e][x].load(next_ + x * p_.pixelBytes, hasRow && isInside(firstColumn_ + x, p_.width.extent));
-      next_ += rowBytes;
+        input_[e][x].load(next_ + x * Gap::tapColumn(p_),
+                          hasRow && isInside(firstColumn_ + x * Gap::tapsAcross(p_), p_.across.extent));
+      next_ += Gap::tapRow(p_);
     }
-    nextRow_ += kStride;
+    nextRow_ += kStride * Gap::tapsDown(p_);
   }
 
-  __device__ __forceinline__ void unpack(float (&value)[kStride][kPixels][kChannels]) const {
+  __device__ __forceinline__ void unpack(Pixels (&pixels)[kStride]) const {
     withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) {
 #pragma unroll
-      for (int32_t e = 0; e < kStride; ++e)
-#pragma unroll
-        for (int32_t x = 0; x < kPixels; ++x) decoder.input(input_[e][x], value[e][x]);
+      for (int32_t e = 0; e < kStride; ++e) pixels[e].unpack(decoder, input_[e]);
     });
   }
 
@@ -90,35 +95,33 @@ class Walk {
     weights.fetch(p_, place_, shared);
     withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) {
 #pragma unroll
-      for (int32_t tap = 0; tap < kFilter * kFilter; ++tap)
-#pragma unroll
-        for (int32_t i = 0; i < kChannels; ++i) weight_[tap][i] = weights.value(decoder, i, tap);
+      for (int32_t r = 0; r < kFilter; ++r) filter_[r].unpack(decoder, weights, r);
+      start_.find(decoder, weights);
     });
   }
 
-  __device__ __forceinline__ void multiply(int32_t j, const float (&value)[kStride][kPixels][kChannels]) {
+  /// The sums of a new output row.
+  __device__ __forceinline__ void begin() {
+#pragma unroll
+    for (int32_t i = 0; i < kSums; ++i) sum_[0][i] = start_[i % kChannels];
+  }
+
+  __device__ __forceinline__ void multiply(int32_t j, const Pixels (&pixels)[kStride]) {
 #pragma unroll
     for (int32_t e = 0; e < kStride; ++e) {
       const int32_t r = e + kStride * j;
-      if (r >= kFilter) continue;
-#pragma unroll
-      for (int32_t s = 0; s < kFilter; ++s)
-#pragma unroll
-        for (int32_t q = 0; q < kColumns; ++q)
-#pragma unroll
-          for (int32_t i = 0; i < kChannels; ++i)
-            sum_[j][q * kChannels + i] =
-                fmaf(value[e][q * kStride + s][i], weight_[r * kFilter + s][i], sum_[j][q * kChannels + i]);
+      if (r < kFilter) Own::add(pixels[e], filter_[r], sum_[j]);
     }
   }
 
   const Params& p_;
-  const Place<kChannels, kColumns, kElementBytes> place_;
+  const Place<kChannels, kColumns, kElementBytes, kIsDilated> place_;
   const uint8_t* next_;
   int32_t nextRow_, endRow_, firstColumn_;
   Channels<kChannels, kElementBytes> input_[kStride][kPixels];
-  float weight_[kFilter * kFilter][kChannels];
-  float sum_[kReached][kSums] = {};
+  typename Own::Filter filter_[kFilter];
+  typename Own::Start start_;
+  typename Own::Sum sum_[kReached][kSums] = {};
 };
 
 }  // namespace shiftconv::kernels::channelwise

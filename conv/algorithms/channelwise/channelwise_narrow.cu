@@ -11,7 +11,7 @@ namespace shiftconv::kernels::channelwise {
 
 #define SHIFTCONV_CHANNELWISE_KERNEL(NAME, OPERANDS, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, FINISH)      \
   extern "C" __global__ void __launch_bounds__(kMostThreads, CTAS) NAME(const __grid_constant__ Params params) { \
-    run<OPERANDS, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::FINISH>(params);                        \
+    run<OPERANDS, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::FINISH, false>(params);                 \
   }
 #define SHIFTCONV_CHANNELWISE_BYTES_KERNEL(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
   SHIFTCONV_CHANNELWISE_KERNEL(NAME, Bytes, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Plain)

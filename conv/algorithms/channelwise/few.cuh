@@ -6,57 +6,56 @@
 #include "common/ptx/dependent_launch.cuh"
 #include "conv/algorithms/channelwise/finish.cuh"
 #include "conv/algorithms/channelwise/operands.cuh"
+#include "conv/algorithms/channelwise/rows.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
-template <class Operands, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
+template <class Operands, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish, bool kIsDilated>
 __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
-  constexpr int32_t kPixels = (kColumns - 1) * kStride + kFilter;
+  using Own = Rows<Operands, kFilter, kStride, kChannels, kColumns>;
+  constexpr int32_t kPixels = Own::kPixels;
   constexpr int32_t kElementBytes = Operands::kBytes;
-  const Place<kChannels, kColumns, kElementBytes> place(p);
+  using Gap = Spacing<kIsDilated>;
+  const Place<kChannels, kColumns, kElementBytes, kIsDilated> place(p);
   const int32_t d = place.plane * p.depth.stride - p.depth.padBefore;
-  const int32_t h = place.row * p.height.stride - p.height.padBefore, w = place.column * kStride - p.width.padBefore;
+  const int32_t h = place.row * p.down.stride - p.down.padBefore, w = place.column * kStride - p.across.padBefore;
   const bool hasPlane = place.exists && isInside(d, p.depth.extent);
   const uint8_t* const first = place.input(p, d, h, w);
   ptx::awaitPrerequisitesWith(first);
   ptx::launchDependents();
 
-  const int64_t rowBytes = int64_t{p.width.extent} * p.pixelBytes;
   Channels<kChannels, kElementBytes> input[kFilter][kPixels];
+  const uint8_t* row = first;
 #pragma unroll
-  for (int32_t r = 0; r < kFilter; ++r) {
-    const bool hasRow = hasPlane && isInside(h + r, p.height.extent);
+  for (int32_t r = 0; r < kFilter; ++r, row += Gap::tapRow(p)) {
+    const bool hasRow = hasPlane && isInside(h + r * Gap::tapsDown(p), p.down.extent);
 #pragma unroll
     for (int32_t x = 0; x < kPixels; ++x)
-      input[r][x].load(first + r * rowBytes + x * p.pixelBytes, hasRow && isInside(w + x, p.width.extent));
+      input[r][x].load(row + x * Gap::tapColumn(p), hasRow && isInside(w + x * Gap::tapsAcross(p), p.across.extent));
   }
-  Finisher<kFinish, kChannels, kColumns, kElementBytes> finisher(p, place);
+  Finisher<kFinish, kChannels, kColumns, kElementBytes, kIsDilated> finisher(p, place);
   finisher.load(place.row, place.exists);
   Weights<kChannels, kFilter * kFilter, kElementBytes> weights;
   weights.fetch(p, place, shared);
 
-  float sum[kColumns * kChannels] = {};
+  typename Own::Sum sum[kColumns * kChannels];
   // One choice for all rows: code that runs once shall lie in one piece (see Lean).
   withUnmixedDecoder<Operands>(p, [&](const auto& decoder) {
+    typename Own::Start start;
+    start.find(decoder, weights);
+#pragma unroll
+    for (int32_t i = 0; i < kColumns * kChannels; ++i) sum[i] = start[i % kChannels];
 #pragma unroll
     for (int32_t r = 0; r < kFilter; ++r) {
-      float value[kPixels][kChannels], weight[kFilter][kChannels];
-#pragma unroll
-      for (int32_t x = 0; x < kPixels; ++x) decoder.input(input[r][x], value[x]);
-#pragma unroll
-      for (int32_t s = 0; s < kFilter; ++s)
-#pragma unroll
-        for (int32_t i = 0; i < kChannels; ++i) weight[s][i] = weights.value(decoder, i, r * kFilter + s);
-#pragma unroll
-      for (int32_t s = 0; s < kFilter; ++s)
-#pragma unroll
-        for (int32_t q = 0; q < kColumns; ++q)
-#pragma unroll
-          for (int32_t i = 0; i < kChannels; ++i)
-            sum[q * kChannels + i] = fmaf(value[q * kStride + s][i], weight[s][i], sum[q * kChannels + i]);
+      typename Own::Pixels pixels;
+      typename Own::Filter filter;
+      pixels.unpack(decoder, input[r]);
+      filter.unpack(decoder, weights, r);
+      Own::add(pixels, filter, sum);
     }
   });
-  finisher.store(sum, place.row, place.exists);
+  float numbers[kColumns * kChannels];
+  finisher.store(numbersOf(sum, numbers), place.row, place.exists);
   finisher.end();
 }
 

@@ -13,13 +13,13 @@
 
 namespace shiftconv::kernels::channelwise {
 
-template <Finish kFinish, int32_t kChannels, int32_t kColumns, int32_t kElementBytes = 2>
+template <Finish kFinish, int32_t kChannels, int32_t kColumns, int32_t kElementBytes, bool kIsDilated>
 class Finisher;
 
-template <int32_t kChannels, int32_t kColumns>
-class Finisher<Finish::Plain, kChannels, kColumns, 2> {
+template <int32_t kChannels, int32_t kColumns, bool kIsDilated>
+class Finisher<Finish::Plain, kChannels, kColumns, 2, kIsDilated> {
  public:
-  using Own = Place<kChannels, kColumns>;
+  using Own = Place<kChannels, kColumns, 2, kIsDilated>;
 
   __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {
     if (p.epilogue.bias == nullptr) return;
@@ -34,8 +34,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
     const auto* const from =
         static_cast<const uint8_t*>(e.residual) + place_.pixel(p_, outputRow) * e.residualPitch + place_.channel * 2;
 #pragma unroll
-    for (int32_t q = 0; q < kColumns; ++q)
-      residual_[q].load(from + q * e.residualPitch, exists && place_.column + q < p_.outputWidth);
+    for (int32_t q = 0; q < kColumns; ++q) residual_[q].load(from + q * Own::Gap::residual(p_), exists && place_.hasColumn(p_, q));
   }
 
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) {
@@ -86,7 +85,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
     auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel * 2;
 #pragma unroll
     for (int32_t q = 0; q < kColumns; ++q)
-      if (exists && place_.column + q < p_.outputWidth) packed_[q].store(to + q * e.outputPitch);
+      if (exists && place_.hasColumn(p_, q)) packed_[q].store(to + q * Own::Gap::output(p_));
   }
 
   const Params& p_;
@@ -96,10 +95,10 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
   Channels<kChannels> residual_[kColumns];
 };
 
-template <int32_t kChannels, int32_t kColumns>
-class Finisher<Finish::Plain, kChannels, kColumns, 1> {
+template <int32_t kChannels, int32_t kColumns, bool kIsDilated>
+class Finisher<Finish::Plain, kChannels, kColumns, 1, kIsDilated> {
  public:
-  using Own = Place<kChannels, kColumns, 1>;
+  using Own = Place<kChannels, kColumns, 1, kIsDilated>;
 
   __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {
     own_.load(p.epilogue, place.channel, p.epilogue.columns);
@@ -116,11 +115,14 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1> {
     auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel;
 #pragma unroll
     for (int32_t q = 0; q < kColumns; ++q) {
-      if (!exists || place_.column + q >= p_.outputWidth) continue;
-      if constexpr (kChannels == 4)
-        *reinterpret_cast<uint32_t*>(to + q * e.outputPitch) = words[q];
+      if (!exists || !place_.hasColumn(p_, q)) continue;
+      uint8_t* const at = to + q * Own::Gap::output(p_);
+      if constexpr (kChannels == 8)
+        *reinterpret_cast<uint2*>(at) = make_uint2(words[2 * q], words[2 * q + 1]);
+      else if constexpr (kChannels == 4)
+        *reinterpret_cast<uint32_t*>(at) = words[q];
       else
-        *reinterpret_cast<uint16_t*>(to + q * e.outputPitch) = static_cast<uint16_t>(words[q / 2] >> (q % 2 * 16));
+        *reinterpret_cast<uint16_t*>(at) = static_cast<uint16_t>(words[q / 2] >> (q % 2 * 16));
     }
   }
 
@@ -132,10 +134,10 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1> {
   PlainBytes<kChannels> own_;
 };
 
-template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes>
-class Finisher<Finish::Full, kChannels, kColumns, kElementBytes> {
+template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes, bool kIsDilated>
+class Finisher<Finish::Full, kChannels, kColumns, kElementBytes, kIsDilated> {
  public:
-  using Own = Place<kChannels, kColumns, kElementBytes>;
+  using Own = Place<kChannels, kColumns, kElementBytes, kIsDilated>;
 
   __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {}
   __device__ void load(int32_t, bool) const {}
@@ -153,7 +155,7 @@ class Finisher<Finish::Full, kChannels, kColumns, kElementBytes> {
 #pragma unroll
         for (int32_t i = 0; i < kChannels; ++i) bits[i] = __float_as_uint(v[own * kChannels + i]);
       }
-      const int32_t pixel = exists && place_.column + q < p_.outputWidth ? first + q : -1;
+      const int32_t pixel = exists && place_.hasColumn(p_, q) ? first + q * Own::Gap::pixels(p_) : -1;
       gemm::computeSegment(p_.epilogue, pixel, place_.channel, bits, values, largest_);
       if constexpr (kChannels > 1)
         gemm::storeSegment(p_.epilogue, pixel, place_.channel, values);

@@ -1,6 +1,6 @@
 // Any filter: one, two or three dimensions, strides, dilations, several filters a channel. Some taps of a filter row at a time, so
-// that their loads overlap. Filter rows outside of the image are skipped. Without stride and dilation along the width a window of
-// pixels slides along the row.
+// that their loads overlap. Filter rows outside of the image are skipped. Without stride across a window of pixels slides along the
+// row. What is called a row is a column of the image where the filter is a single column.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Taps {
 
   __device__ __forceinline__ void run(uint8_t* shared) {
     ptx::awaitPrerequisites();
-    const int32_t taps = p_.depth.taps * p_.height.taps * p_.width.taps;
+    const int32_t taps = p_.depth.taps * p_.down.taps * p_.across.taps;
     filterBytes_ = taps * kElementBytes;
     if (p_.weightBytes != 0) {
       stageWeights<kElementBytes>(p_, shared, taps);
@@ -36,7 +36,7 @@ class Taps {
         for (float& sum : sum_) sum = __int_as_float(__float2int_rn(sum));
       }
     }
-    Finisher<kFinish, kChannels, kColumns, kElementBytes> finisher(p_, place_);
+    Finisher<kFinish, kChannels, kColumns, kElementBytes, true> finisher(p_, place_);
     finisher.load(place_.row, place_.exists);
     finisher.store(sum_, place_.row, place_.exists);
     __syncwarp();
@@ -46,13 +46,13 @@ class Taps {
 
  private:
   __device__ __forceinline__ void addAll(const uint8_t* weights) {
-    const int32_t rowTaps = p_.width.taps;
+    const int32_t rowTaps = p_.across.taps;
     for (int32_t t = 0; t < p_.depth.taps; ++t) {
       const int32_t d = place_.plane * p_.depth.stride + t * p_.depth.dilation - p_.depth.padBefore;
-      for (int32_t r = 0; r < p_.height.taps; ++r, weights += rowTaps * kElementBytes) {
-        const int32_t h = place_.row * p_.height.stride + r * p_.height.dilation - p_.height.padBefore;
-        if (!place_.exists || !isInside(d, p_.depth.extent) || !isInside(h, p_.height.extent)) continue;
-        if (p_.width.stride == 1 && p_.width.dilation == 1)
+      for (int32_t r = 0; r < p_.down.taps; ++r, weights += rowTaps * kElementBytes) {
+        const int32_t h = place_.row * p_.down.stride + r * p_.down.dilation - p_.down.padBefore;
+        if (!place_.exists || !isInside(d, p_.depth.extent) || !isInside(h, p_.down.extent)) continue;
+        if (p_.slides)
           addRowSliding(d, h, weights);
         else
           addRow(d, h, weights);
@@ -61,40 +61,41 @@ class Taps {
   }
 
   __device__ __forceinline__ void addRow(int32_t d, int32_t h, const uint8_t* weights) {
-    int32_t w = place_.column * p_.width.stride - p_.width.padBefore;
+    int32_t w = place_.column * p_.across.stride - p_.across.padBefore;
     const uint8_t* from = place_.input(p_, d, h, w);
-    const int32_t columnBytes = p_.width.stride * p_.pixelBytes, tapBytes = p_.width.dilation * p_.pixelBytes;
+    const int64_t columnBytes = int64_t{p_.across.stride * p_.gapsAcross.pixels} * p_.pixelBytes, tapBytes = p_.columnBytes;
 #pragma unroll 1
-    for (int32_t s = 0; s < p_.width.taps; s += kAtOnce) {
+    for (int32_t s = 0; s < p_.across.taps; s += kAtOnce) {
       Pixel input[kAtOnce][kColumns];
       uint32_t bits[kAtOnce][kChannels] = {};
 #pragma unroll
       for (int32_t a = 0; a < kAtOnce; ++a) {
-        const bool hasTap = s + a < p_.width.taps;
+        const bool hasTap = s + a < p_.across.taps;
 #pragma unroll
         for (int32_t q = 0; q < kColumns; ++q)
-          input[a][q].load(from + a * tapBytes + int64_t{q} * columnBytes,
-                           hasTap && isInside(w + a * p_.width.dilation + q * p_.width.stride, p_.width.extent));
+          input[a][q].load(from + a * tapBytes + q * columnBytes,
+                           hasTap && isInside(w + a * p_.across.dilation + q * p_.across.stride, p_.across.extent));
 #pragma unroll
         for (int32_t i = 0; i < kChannels; ++i)
           if (hasTap) bits[a][i] = weightBits<Operands>(weights + i * filterBytes_ + (s + a) * kElementBytes);
       }
       withDecoder<Operands>(p_, [&](const auto& decoder) { add(decoder, input, bits); });
-      w += kAtOnce * p_.width.dilation;
-      from += int64_t{kAtOnce} * tapBytes;
+      w += kAtOnce * p_.across.dilation;
+      from += kAtOnce * tapBytes;
     }
   }
 
   /// Where neighbouring outputs read neighbouring pixels, each pixel is loaded, and becomes f32, once for all columns.
   __device__ __forceinline__ void addRowSliding(int32_t d, int32_t h, const uint8_t* weights) {
     constexpr int32_t kNew = 8, kKept = kColumns - 1;  // pixels; the first of them are the last ones of the taps before
-    const int32_t taps = p_.width.taps, w = place_.column - p_.width.padBefore;
+    const int32_t taps = p_.across.taps, w = place_.column - p_.across.padBefore;
     const uint8_t* const from = place_.input(p_, d, h, w);
     withDecoder<Operands>(p_, [&](const auto& decoder) {
       float value[kKept + kNew][kChannels];
       Pixel first[kKept];
 #pragma unroll
-      for (int32_t x = 0; x < kKept; ++x) first[x].load(from + x * p_.pixelBytes, isInside(w + x, p_.width.extent));
+      for (int32_t x = 0; x < kKept; ++x)
+        first[x].load(from + x * p_.columnBytes, isInside(w + x * p_.across.dilation, p_.across.extent));
 #pragma unroll
       for (int32_t x = 0; x < kKept; ++x) decoder.input(first[x], value[x]);
 #pragma unroll 1
@@ -105,7 +106,7 @@ class Taps {
         for (int32_t a = 0; a < kNew; ++a) {
           const bool hasTap = s + a < taps;
           const int32_t x = s + a + kKept;
-          next[a].load(from + int64_t{x} * p_.pixelBytes, hasTap && isInside(w + x, p_.width.extent));
+          next[a].load(from + int64_t{x} * p_.columnBytes, hasTap && isInside(w + x * p_.across.dilation, p_.across.extent));
 #pragma unroll
           for (int32_t i = 0; i < kChannels; ++i)
             if (hasTap) bits[a][i] = weightBits<Operands>(weights + i * filterBytes_ + (s + a) * kElementBytes);
@@ -151,7 +152,7 @@ class Taps {
   }
 
   const Params& p_;
-  const Place<kChannels, kColumns, kElementBytes> place_;
+  const Place<kChannels, kColumns, kElementBytes, true> place_;
   int32_t filterBytes_;
   float sum_[kColumns * kChannels] = {};
 };

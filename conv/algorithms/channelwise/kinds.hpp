@@ -30,74 +30,161 @@ struct Kind {
   int32_t ctas;  ///< of kMostThreads that a multiprocessor can hold, by registers
   Finish finish;
   int32_t elementBytes = 2;
+  bool isInteger = false;  ///< of 8-bit integers alone
+  bool isDilated = false;
 };
 
 // KIND(name of the kernel, form, filter, stride, channels, columns, ctas, finish)
 #define SHIFTCONV_CHANNELWISE_KINDS(KIND)                            \
   KIND(channelwise_few_3_s1_c2_q1, Few, 3, 1, 2, 1, 8, Plain)        \
   KIND(channelwise_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 8, Plain)        \
-  KIND(channelwise_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 6, Plain)        \
+  KIND(channelwise_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 8, Plain)        \
+  KIND(channelwise_few_3_s1_c2_q7, Few, 3, 1, 2, 7, 6, Plain)        \
+  KIND(channelwise_few_3_s1_c4_q2, Few, 3, 1, 4, 2, 6, Plain)        \
+  KIND(channelwise_few_3_s1_c4_q4, Few, 3, 1, 4, 4, 5, Plain)        \
   KIND(channelwise_few_3_s2_c2_q1, Few, 3, 2, 2, 1, 8, Plain)        \
   KIND(channelwise_few_3_s2_c2_q2, Few, 3, 2, 2, 2, 8, Plain)        \
   KIND(channelwise_few_3_s2_c2_q4, Few, 3, 2, 2, 4, 6, Plain)        \
-  KIND(channelwise_few_5_s1_c2_q1, Few, 5, 1, 2, 1, 6, Plain)        \
-  KIND(channelwise_few_5_s1_c2_q2, Few, 5, 1, 2, 2, 5, Plain)        \
-  KIND(channelwise_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 4, Plain)        \
-  KIND(channelwise_few_5_s2_c2_q1, Few, 5, 2, 2, 1, 6, Plain)        \
-  KIND(channelwise_few_5_s2_c2_q2, Few, 5, 2, 2, 2, 4, Plain)        \
-  KIND(channelwise_few_7_s1_c2_q1, Few, 7, 1, 2, 1, 3, Plain)        \
-  KIND(channelwise_few_7_s1_c2_q2, Few, 7, 1, 2, 2, 3, Plain)        \
-  KIND(channelwise_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 2, Plain)        \
-  KIND(channelwise_batch_3_s1_c4_q2, Batch, 3, 1, 4, 2, 4, Plain)    \
-  KIND(channelwise_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3, Plain)    \
-  KIND(channelwise_batch_3_s1_c2_q4, Batch, 3, 1, 2, 4, 5, Plain)    \
+  KIND(channelwise_few_3_s2_c4_q2, Few, 3, 2, 4, 2, 6, Plain)        \
+  KIND(channelwise_few_3_s2_c4_q4, Few, 3, 2, 4, 4, 4, Plain)        \
+  KIND(channelwise_few_5_s1_c2_q2, Few, 5, 1, 2, 2, 6, Plain)        \
+  KIND(channelwise_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 5, Plain)        \
+  KIND(channelwise_few_5_s1_c2_q7, Few, 5, 1, 2, 7, 4, Plain)        \
+  KIND(channelwise_few_5_s2_c2_q2, Few, 5, 2, 2, 2, 6, Plain)        \
+  KIND(channelwise_few_5_s2_c2_q4, Few, 5, 2, 2, 4, 4, Plain)        \
+  KIND(channelwise_few_5_s2_c4_q1, Few, 5, 2, 4, 1, 4, Plain)        \
+  KIND(channelwise_few_5_s2_c4_q2, Few, 5, 2, 4, 2, 3, Plain)        \
+  KIND(channelwise_few_7_s1_c2_q2, Few, 7, 1, 2, 2, 4, Plain)        \
+  KIND(channelwise_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 3, Plain)        \
+  KIND(channelwise_few_7_s1_c2_q7, Few, 7, 1, 2, 7, 2, Plain)        \
+  KIND(channelwise_few_7_s2_c2_q2, Few, 7, 2, 2, 2, 3, Plain)        \
   KIND(channelwise_batch_3_s1_c2_q7, Batch, 3, 1, 2, 7, 4, Plain)    \
-  KIND(channelwise_batch_3_s2_c4_q2, Batch, 3, 2, 4, 2, 3, Plain)    \
-  KIND(channelwise_batch_3_s2_c4_q4, Batch, 3, 2, 4, 4, 2, Plain)    \
+  KIND(channelwise_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3, Plain)    \
   KIND(channelwise_batch_3_s2_c2_q4, Batch, 3, 2, 2, 4, 4, Plain)    \
-  KIND(channelwise_batch_5_s1_c2_q2, Batch, 5, 1, 2, 2, 4, Plain)    \
-  KIND(channelwise_batch_5_s1_c2_q4, Batch, 5, 1, 2, 4, 3, Plain)    \
+  KIND(channelwise_batch_3_s2_c4_q2, Batch, 3, 2, 4, 2, 3, Plain)    \
   KIND(channelwise_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2, Plain)    \
-  KIND(channelwise_batch_5_s2_c2_q2, Batch, 5, 2, 2, 2, 3, Plain)    \
   KIND(channelwise_batch_5_s2_c2_q4, Batch, 5, 2, 2, 4, 3, Plain)    \
-  KIND(channelwise_batch_7_s1_c2_q2, Batch, 7, 1, 2, 2, 2, Plain)    \
   KIND(channelwise_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2, Plain)    \
-  KIND(channelwise_general_c1_q4, General, 0, 0, 1, 4, 6, Plain)     \
-  KIND(channelwise_general_c2_q4, General, 0, 0, 2, 4, 6, Plain)     \
-  KIND(channelwise_few_3_s1_c2_q2_full, Few, 3, 1, 2, 2, 6, Full)    \
-  KIND(channelwise_few_3_s2_c2_q2_full, Few, 3, 2, 2, 2, 6, Full)    \
-  KIND(channelwise_few_5_s1_c2_q2_full, Few, 5, 1, 2, 2, 4, Full)    \
-  KIND(channelwise_few_5_s2_c2_q2_full, Few, 5, 2, 2, 2, 4, Full)    \
-  KIND(channelwise_few_7_s1_c2_q2_full, Few, 7, 1, 2, 2, 3, Full)    \
-  KIND(channelwise_general_c1_q4_full, General, 0, 0, 1, 4, 5, Full) \
-  KIND(channelwise_general_c2_q4_full, General, 0, 0, 2, 4, 5, Full)
+  KIND(channelwise_batch_7_s2_c2_q4, Batch, 7, 2, 2, 4, 2, Plain)    \
+  KIND(channelwise_general_c1_q4, General, 0, 0, 1, 4, 8, Plain)     \
+  KIND(channelwise_general_c2_q4, General, 0, 0, 2, 4, 7, Plain)     \
+  KIND(channelwise_general_c4_q4, General, 0, 0, 4, 4, 4, Plain)     \
+  KIND(channelwise_few_3_s1_c2_q2_full, Few, 3, 1, 2, 2, 8, Full)    \
+  KIND(channelwise_few_3_s2_c2_q2_full, Few, 3, 2, 2, 2, 8, Full)    \
+  KIND(channelwise_few_5_s1_c2_q2_full, Few, 5, 1, 2, 2, 6, Full)    \
+  KIND(channelwise_few_5_s2_c2_q2_full, Few, 5, 2, 2, 2, 5, Full)    \
+  KIND(channelwise_few_7_s1_c2_q2_full, Few, 7, 1, 2, 2, 4, Full)    \
+  KIND(channelwise_general_c1_q4_full, General, 0, 0, 1, 4, 8, Full) \
+  KIND(channelwise_general_c2_q4_full, General, 0, 0, 2, 4, 7, Full)
 
-// Of e4m3, and of 8-bit integers: KIND(name, form, filter, stride, channels, columns, ctas), all Plain.
+// Of e4m3: KIND(name, form, filter, stride, channels, columns, ctas), all Plain.
 #define SHIFTCONV_CHANNELWISE_BYTES_KINDS(KIND)                  \
-  KIND(channelwise_bytes_few_3_s1_c4_q1, Few, 3, 1, 4, 1, 6)     \
-  KIND(channelwise_bytes_few_3_s1_c4_q2, Few, 3, 1, 4, 2, 5)     \
-  KIND(channelwise_bytes_few_3_s2_c4_q1, Few, 3, 2, 4, 1, 6)     \
-  KIND(channelwise_bytes_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 6)     \
-  KIND(channelwise_bytes_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 6)     \
-  KIND(channelwise_bytes_few_3_s2_c2_q2, Few, 3, 2, 2, 2, 6)     \
+  KIND(channelwise_bytes_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 8)     \
+  KIND(channelwise_bytes_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 7)     \
+  KIND(channelwise_bytes_few_3_s1_c2_q7, Few, 3, 1, 2, 7, 6)     \
+  KIND(channelwise_bytes_few_3_s1_c4_q1, Few, 3, 1, 4, 1, 8)     \
+  KIND(channelwise_bytes_few_3_s1_c4_q2, Few, 3, 1, 4, 2, 7)     \
+  KIND(channelwise_bytes_few_3_s1_c4_q4, Few, 3, 1, 4, 4, 7)     \
+  KIND(channelwise_bytes_few_3_s1_c4_q7, Few, 3, 1, 4, 7, 4)     \
+  KIND(channelwise_bytes_few_3_s2_c2_q2, Few, 3, 2, 2, 2, 7)     \
   KIND(channelwise_bytes_few_3_s2_c2_q4, Few, 3, 2, 2, 4, 6)     \
-  KIND(channelwise_bytes_few_5_s1_c4_q1, Few, 5, 1, 4, 1, 4)     \
-  KIND(channelwise_bytes_few_5_s1_c2_q2, Few, 5, 1, 2, 2, 5)     \
-  KIND(channelwise_bytes_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 4)     \
-  KIND(channelwise_bytes_few_5_s2_c4_q1, Few, 5, 2, 4, 1, 4)     \
-  KIND(channelwise_bytes_few_5_s2_c2_q2, Few, 5, 2, 2, 2, 4)     \
-  KIND(channelwise_bytes_few_7_s1_c2_q2, Few, 7, 1, 2, 2, 3)     \
-  KIND(channelwise_bytes_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 2)     \
-  KIND(channelwise_bytes_batch_3_s1_c4_q2, Batch, 3, 1, 4, 2, 4) \
-  KIND(channelwise_bytes_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3) \
-  KIND(channelwise_bytes_batch_3_s2_c4_q2, Batch, 3, 2, 4, 2, 3) \
-  KIND(channelwise_bytes_batch_3_s1_c2_q4, Batch, 3, 1, 2, 4, 5) \
+  KIND(channelwise_bytes_few_3_s2_c4_q1, Few, 3, 2, 4, 1, 8)     \
+  KIND(channelwise_bytes_few_3_s2_c4_q2, Few, 3, 2, 4, 2, 8)     \
+  KIND(channelwise_bytes_few_3_s2_c4_q4, Few, 3, 2, 4, 4, 5)     \
+  KIND(channelwise_bytes_few_5_s1_c2_q2, Few, 5, 1, 2, 2, 6)     \
+  KIND(channelwise_bytes_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 5)     \
+  KIND(channelwise_bytes_few_5_s1_c2_q7, Few, 5, 1, 2, 7, 4)     \
+  KIND(channelwise_bytes_few_5_s1_c4_q1, Few, 5, 1, 4, 1, 6)     \
+  KIND(channelwise_bytes_few_5_s1_c4_q2, Few, 5, 1, 4, 2, 5)     \
+  KIND(channelwise_bytes_few_5_s1_c4_q4, Few, 5, 1, 4, 4, 4)     \
+  KIND(channelwise_bytes_few_5_s2_c2_q2, Few, 5, 2, 2, 2, 5)     \
+  KIND(channelwise_bytes_few_5_s2_c2_q4, Few, 5, 2, 2, 4, 4)     \
+  KIND(channelwise_bytes_few_5_s2_c4_q1, Few, 5, 2, 4, 1, 6)     \
+  KIND(channelwise_bytes_few_5_s2_c4_q2, Few, 5, 2, 4, 2, 5)     \
+  KIND(channelwise_bytes_few_7_s1_c2_q2, Few, 7, 1, 2, 2, 4)     \
+  KIND(channelwise_bytes_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 3)     \
+  KIND(channelwise_bytes_few_7_s1_c2_q7, Few, 7, 1, 2, 7, 3)     \
+  KIND(channelwise_bytes_few_7_s2_c2_q2, Few, 7, 2, 2, 2, 4)     \
   KIND(channelwise_bytes_batch_3_s1_c2_q7, Batch, 3, 1, 2, 7, 4) \
+  KIND(channelwise_bytes_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3) \
   KIND(channelwise_bytes_batch_3_s2_c2_q4, Batch, 3, 2, 2, 4, 4) \
-  KIND(channelwise_bytes_batch_5_s1_c2_q4, Batch, 5, 1, 2, 4, 3) \
+  KIND(channelwise_bytes_batch_3_s2_c4_q2, Batch, 3, 2, 4, 2, 3) \
   KIND(channelwise_bytes_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2) \
   KIND(channelwise_bytes_batch_5_s2_c2_q4, Batch, 5, 2, 2, 4, 3) \
-  KIND(channelwise_bytes_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2)
+  KIND(channelwise_bytes_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2) \
+  KIND(channelwise_bytes_batch_7_s2_c2_q4, Batch, 7, 2, 2, 4, 2)
+
+// Of 8-bit integers: KIND(name, form, filter, stride, channels, columns, ctas), all Plain.
+#define SHIFTCONV_CHANNELWISE_INTEGERS_KINDS(KIND)                  \
+  KIND(channelwise_integers_few_3_s1_c4_q1, Few, 3, 1, 4, 1, 8)     \
+  KIND(channelwise_integers_few_3_s1_c4_q2, Few, 3, 1, 4, 2, 7)     \
+  KIND(channelwise_integers_few_3_s1_c4_q4, Few, 3, 1, 4, 4, 7)     \
+  KIND(channelwise_integers_few_3_s1_c4_q7, Few, 3, 1, 4, 7, 5)     \
+  KIND(channelwise_integers_few_3_s1_c8_q4, Few, 3, 1, 8, 4, 4)     \
+  KIND(channelwise_integers_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 8)     \
+  KIND(channelwise_integers_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 7)     \
+  KIND(channelwise_integers_few_3_s1_c2_q7, Few, 3, 1, 2, 7, 6)     \
+  KIND(channelwise_integers_few_3_s2_c4_q1, Few, 3, 2, 4, 1, 8)     \
+  KIND(channelwise_integers_few_3_s2_c4_q2, Few, 3, 2, 4, 2, 8)     \
+  KIND(channelwise_integers_few_3_s2_c4_q4, Few, 3, 2, 4, 4, 5)     \
+  KIND(channelwise_integers_few_3_s2_c8_q2, Few, 3, 2, 8, 2, 5)     \
+  KIND(channelwise_integers_few_3_s2_c2_q4, Few, 3, 2, 2, 4, 6)     \
+  KIND(channelwise_integers_few_5_s1_c4_q1, Few, 5, 1, 4, 1, 5)     \
+  KIND(channelwise_integers_few_5_s1_c4_q2, Few, 5, 1, 4, 2, 5)     \
+  KIND(channelwise_integers_few_5_s1_c4_q4, Few, 5, 1, 4, 4, 4)     \
+  KIND(channelwise_integers_few_5_s1_c4_q7, Few, 5, 1, 4, 7, 3)     \
+  KIND(channelwise_integers_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 5)     \
+  KIND(channelwise_integers_few_5_s2_c4_q1, Few, 5, 2, 4, 1, 5)     \
+  KIND(channelwise_integers_few_5_s2_c4_q2, Few, 5, 2, 4, 2, 4)     \
+  KIND(channelwise_integers_few_5_s2_c4_q4, Few, 5, 2, 4, 4, 3)     \
+  KIND(channelwise_integers_few_5_s2_c2_q4, Few, 5, 2, 2, 4, 4)     \
+  KIND(channelwise_integers_few_7_s1_c4_q1, Few, 7, 1, 4, 1, 3)     \
+  KIND(channelwise_integers_few_7_s1_c4_q2, Few, 7, 1, 4, 2, 3)     \
+  KIND(channelwise_integers_few_7_s1_c4_q4, Few, 7, 1, 4, 4, 2)     \
+  KIND(channelwise_integers_few_7_s1_c4_q7, Few, 7, 1, 4, 7, 2)     \
+  KIND(channelwise_integers_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 3)     \
+  KIND(channelwise_integers_few_7_s2_c4_q1, Few, 7, 2, 4, 1, 3)     \
+  KIND(channelwise_integers_few_7_s2_c4_q2, Few, 7, 2, 4, 2, 2)     \
+  KIND(channelwise_integers_few_7_s2_c2_q2, Few, 7, 2, 2, 2, 4)     \
+  KIND(channelwise_integers_batch_3_s1_c4_q2, Batch, 3, 1, 4, 2, 4) \
+  KIND(channelwise_integers_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 4) \
+  KIND(channelwise_integers_batch_3_s1_c8_q4, Batch, 3, 1, 8, 4, 2) \
+  KIND(channelwise_integers_batch_3_s1_c2_q7, Batch, 3, 1, 2, 7, 4) \
+  KIND(channelwise_integers_batch_3_s2_c4_q2, Batch, 3, 2, 4, 2, 5) \
+  KIND(channelwise_integers_batch_3_s2_c4_q4, Batch, 3, 2, 4, 4, 3) \
+  KIND(channelwise_integers_batch_3_s2_c8_q2, Batch, 3, 2, 8, 2, 2) \
+  KIND(channelwise_integers_batch_3_s2_c2_q4, Batch, 3, 2, 2, 4, 5) \
+  KIND(channelwise_integers_batch_5_s1_c4_q4, Batch, 5, 1, 4, 4, 2) \
+  KIND(channelwise_integers_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 3) \
+  KIND(channelwise_integers_batch_5_s2_c4_q2, Batch, 5, 2, 4, 2, 3) \
+  KIND(channelwise_integers_batch_5_s2_c4_q4, Batch, 5, 2, 4, 4, 2) \
+  KIND(channelwise_integers_batch_5_s2_c2_q4, Batch, 5, 2, 2, 4, 4) \
+  KIND(channelwise_integers_batch_7_s1_c4_q2, Batch, 7, 1, 4, 2, 2) \
+  KIND(channelwise_integers_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 3) \
+  KIND(channelwise_integers_batch_7_s2_c4_q2, Batch, 7, 2, 4, 2, 2)
+
+// With dilation: KIND(name, form, filter, stride, channels, columns, ctas), all Plain. Of f16 and bf16, and of 8-bit integers.
+#define SHIFTCONV_CHANNELWISE_DILATED_KINDS(KIND)                  \
+  KIND(channelwise_dilated_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 8)     \
+  KIND(channelwise_dilated_few_5_s1_c2_q2, Few, 5, 1, 2, 2, 6)     \
+  KIND(channelwise_dilated_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 5)     \
+  KIND(channelwise_dilated_few_7_s1_c2_q1, Few, 7, 1, 2, 1, 4)     \
+  KIND(channelwise_dilated_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 3)     \
+  KIND(channelwise_dilated_batch_3_s1_c2_q7, Batch, 3, 1, 2, 7, 4) \
+  KIND(channelwise_dilated_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3) \
+  KIND(channelwise_dilated_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2) \
+  KIND(channelwise_dilated_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2)
+
+#define SHIFTCONV_CHANNELWISE_DILATED_INTEGERS_KINDS(KIND)                  \
+  KIND(channelwise_dilated_integers_few_3_s1_c4_q4, Few, 3, 1, 4, 4, 7)     \
+  KIND(channelwise_dilated_integers_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 7)     \
+  KIND(channelwise_dilated_integers_few_5_s1_c4_q4, Few, 5, 1, 4, 4, 4)     \
+  KIND(channelwise_dilated_integers_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 5)     \
+  KIND(channelwise_dilated_integers_few_7_s1_c4_q4, Few, 7, 1, 4, 4, 2)     \
+  KIND(channelwise_dilated_integers_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 3)     \
+  KIND(channelwise_dilated_integers_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3) \
+  KIND(channelwise_dilated_integers_batch_5_s1_c4_q4, Batch, 5, 1, 4, 4, 2) \
+  KIND(channelwise_dilated_integers_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2)
 
 // Of 8-bit floats and integers, and of f32: KIND(name, type of the operands, channels, columns, ctas), all General and Full.
 #define SHIFTCONV_CHANNELWISE_NARROW_KINDS(KIND) \
@@ -106,15 +193,23 @@ struct Kind {
   KIND(channelwise_words_c1_q4, Words, 1, 4, 5)  \
   KIND(channelwise_words_c2_q4, Words, 2, 4, 5)
 
-/// Elements of 1, 2 and 4 bytes.
+/// What a kernel multiplies. Bytes: in the form General 8-bit floats and integers, else e4m3.
 struct Bytes {
   static constexpr int32_t kBytes = 1;
+  static constexpr bool kIsInteger = false;
+};
+template <bool kHasSigns>
+struct Integers {
+  static constexpr int32_t kBytes = 1;
+  static constexpr bool kIsInteger = true, kSignedFilter = kHasSigns;
 };
 struct Halves {
   static constexpr int32_t kBytes = 2;
+  static constexpr bool kIsInteger = false;
 };
 struct Words {
   static constexpr int32_t kBytes = 4;
+  static constexpr bool kIsInteger = false;
 };
 
 inline constexpr std::array kKinds{
@@ -126,9 +221,21 @@ inline constexpr std::array kKinds{
   Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Plain, 1},
         SHIFTCONV_CHANNELWISE_BYTES_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Plain, 1, true},
+            SHIFTCONV_CHANNELWISE_INTEGERS_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Plain, 2, false, true},
+                SHIFTCONV_CHANNELWISE_DILATED_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Plain, 1, true, true},
+                    SHIFTCONV_CHANNELWISE_DILATED_INTEGERS_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
 #define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS) \
   Kind{#NAME, Form::General, 0, 0, CHANNELS, COLUMNS, CTAS, Finish::Full, OPERANDS::kBytes},
-            SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+                        SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 };
 

@@ -32,7 +32,9 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
   const double v = k.channels, q = k.columns, bytes = k.elementBytes, taps = static_cast<double>(p.r * p.s);
   Work work;
   if (k.form == Form::General) {
-    const double all = static_cast<double>(p.t) * taps, trips = static_cast<double>(p.t * p.r * ceilDivide(p.s, 4));
+    const Params& params = plan.params;
+    const double all = static_cast<double>(p.t) * taps;
+    const double trips = static_cast<double>(p.t * params.down.taps * ceilDivide(params.across.taps, 4));
     // A product and the conversion of its input; bytes take two steps more. 16 bits: counted; others: guesses.
     const double element = k.elementBytes == 1 ? 4 : 2, store = k.elementBytes == 2 ? kStore : kStore + kWholeEpilogue * v;
     work.instructions = kFixed + trips * 40 + all * (q * (kLoad + element * v) + element * v + kTapFixed) + q * store;
@@ -41,16 +43,20 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
     return work;
   }
   const double pixels = (q - 1) * k.stride + k.filter;
-  const double weights = v * taps;
+  // Integers: words of weights in place of numbers, four products at a time.
+  const double parts = k.filter <= 3 ? 1 : 2, shifts = k.stride == 1 && k.columns > 1 ? 2 : 1;
+  const double weights = k.isInteger ? v * k.filter * shifts * parts : v * taps;
+  const double products = (k.isInteger ? k.filter * parts : taps) * q * v;
+  const double store = q * (kStore + (k.isInteger ? 3 : 2) * v);
   if (k.form == Form::Few) {
-    work.instructions = kFixed + weights * 2 + k.filter * pixels * (kLoad + v) + taps * q * v + q * (kStore + 2 * v);
+    work.instructions = kFixed + weights * 2 + k.filter * pixels * (kLoad + v) + products + store;
     work.chainClocks = 2 * kTripClocks;
     work.loadedBytes = k.filter * pixels * v * bytes;
     return work;
   }
   const double reached = (k.filter + k.stride - 1) / k.stride, rows = plan.params.rows, steps = rows + reached - 1;
   const double step = kStepFixed + k.stride * pixels * (kLoad + v) + reached * q * v;
-  work.instructions = kFixed + weights * 2 + steps * step + rows * (taps * q * v + q * (kStore + 2 * v));
+  work.instructions = kFixed + weights * 2 + steps * step + rows * (products + store);
   work.chainClocks = (steps + 1) * kTripClocks;
   work.loadedBytes = steps * k.stride * pixels * v * bytes;
   return work;

@@ -33,25 +33,11 @@ __device__ __forceinline__ float numberOfByte(uint32_t word, int32_t i, float or
 __device__ __forceinline__ uint32_t signsOf(const Decoding& how) { return how.sign * 0x01010101u; }
 __device__ __forceinline__ float originOf(const Decoding& how) { return 0x1p23f + static_cast<float>(how.sign); }
 
-/// s8 and u8, mixed as well.
+/// s8 and u8, which are multiplied as s8 (see IntegerRows).
 struct IntegerDecoder {
-  uint32_t inputSigns, filterSigns;
-  float inputOrigin, filterOrigin;
+  uint32_t signs;  ///< bits that make words of the input s8
 
-  __device__ explicit IntegerDecoder(const Params& p)
-      : inputSigns(signsOf(p.inputs)),
-        filterSigns(signsOf(p.filters)),
-        inputOrigin(originOf(p.inputs)),
-        filterOrigin(originOf(p.filters)) {}
-
-  template <int32_t kChannels>
-  __device__ __forceinline__ void input(const Channels<kChannels, 1>& channels, float (&value)[kChannels]) const {
-#pragma unroll
-    for (int32_t i = 0; i < kChannels; ++i) value[i] = numberOfByte(channels.word[0] ^ inputSigns, i, inputOrigin);
-  }
-  __device__ __forceinline__ float filter(const uint32_t* words, int32_t index) const {
-    return numberOfByte(words[index / 4] ^ filterSigns, index % 4, filterOrigin);
-  }
+  __device__ explicit IntegerDecoder(const Params& p) : signs(p.inputs.sign != 0 ? 0 : 0x80808080u) {}
 };
 
 struct E4m3Decoder {
@@ -113,13 +99,13 @@ struct WordDecoder {
   __device__ __forceinline__ float filter(uint32_t bits) const { return __uint_as_float(bits & p.filters.kept); }
 };
 
-/// body(decoder) for the type of the operands, where it is f16 or bf16, an 8-bit integer, or e4m3. The same choice for every thread
-/// of a launch, and cheaper than kernels of their own, because only conversions differ.
+/// body(decoder) for the type of the operands where a kernel has one of f16 and bf16, e4m3, or 8-bit integers. The same choice for
+/// every thread of a launch, and cheaper than kernels of their own, because only conversions differ.
 template <class Operands, class Body>
 __device__ __forceinline__ void withUnmixedDecoder(const Params& p, Body&& body) {
   if constexpr (Operands::kBytes == 2)
     withElement(p, [&](auto tag) { body(HalfDecoder<typename decltype(tag)::Element>()); });
-  else if (p.inputs.isInteger)
+  else if constexpr (Operands::kIsInteger)
     body(IntegerDecoder(p));
   else
     body(E4m3Decoder());

@@ -17,28 +17,47 @@ struct Axis {
   int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;
 };
 
-/// A unit is the outputs of a thread but for their channels: `columns` of the kernel's Kind by `rows`. A CTA has ctaUnits units of
-/// channelThreads * channels channels.
+/// An axis of a plane where taps or outputs of a thread are no neighbours.
+struct Gaps {
+  int32_t step = 1;           ///< from one output of a thread to its next: the dilation where such outputs share pixels, else 1
+  layout::FastDivisor steps;  ///< by `step`
+  int32_t pixels = 1;         ///< of the input, from one position to the next
+  int32_t outputPixels = 1;
+};
+
+/// A unit is the outputs of a thread but for their channels: `columns` of the kernel's Kind along the axis `across` by `rows` down
+/// the other one. A CTA has ctaUnits units of channelThreads * channels channels.
+///
+/// Outputs `dilation` apart share pixels as neighbours do without dilation. So a unit has every step-th column and row, and
+/// neighbouring units fill the gaps.
 struct Params {
   // What images without depth read comes first, see EpilogueParams.
   const void* input = nullptr;
   const void* filter = nullptr;               ///< [K][T*R*S]
-  layout::FastDivisor columnUnits, rowUnits;  ///< units of a row, of a plane
+  layout::FastDivisor columnUnits, rowUnits;  ///< units along an axis
   layout::FastDivisor channelBlocks;          ///< blockIdx.x counts them first, then the CTAs along the units
   layout::FastDivisor channelThreads;
   layout::FastDivisor multiplier;  ///< K / C
-  Axis height, width;
-  int32_t outputHeight = 0, outputWidth = 0;
+  /// The height is down, and the width across; in the form General the other way about for filters of one column.
+  Axis down, across;
+  int32_t outputsDown = 0, outputsAcross = 0;
   int32_t units = 0, ctaUnits = 0;
   int32_t rows = 1;          ///< output rows of a unit
   int32_t pixelBytes = 0;    ///< from input pixel to input pixel
   uint32_t weightBytes = 0;  ///< of the filters of a CTA, staged in shared memory; 0: every thread loads its own
   bool bf16 = false;         ///< of 16 bits; else f16
+  bool slides = false;       ///< columns of a thread share pixels
   LeanFlags lean;
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
   Axis depth;
   layout::FastDivisor outputDepth;  ///< planes of an image
   Decoding inputs, filters;         ///< of other types
+  // Read by kernels of dilated filters, and by the form General.
+  Gaps gapsDown, gapsAcross;
+  int64_t planePixels = 0, outputPlanePixels = 0;
+  int64_t rowBytes = 0;                      ///< from a tap down to the next
+  int64_t outputStep = 0, residualStep = 0;  ///< bytes from an output of a thread to its next across
+  int32_t columnBytes = 0;                   ///< from a tap across to the next
 };
 
 }  // namespace shiftconv::kernels::channelwise

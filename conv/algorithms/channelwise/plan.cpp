@@ -47,21 +47,60 @@ bool isPlain(const Problem& p) {
          (isPlainBytes(p) && (isInteger(p.inputType) || (p.inputType == p.filterType && p.inputType == DataType::E4M3)));
 }
 
+constexpr int64_t kLimit = int64_t{1} << 29;  // 32-bit coordinates and distances in bytes, and some of them added
+
+/// Whether outputs along an axis share pixels, `pixels` from tap to tap, and a thread's distances are 32-bit.
+bool sharesPixels(int64_t stride, int64_t pixels, const Problem& p) {
+  constexpr int64_t kMostOfThread = 16;
+  return stride == 1 && kMostOfThread * pixels * p.inputPitch() * elementBytes(p) <= kLimit;
+}
+bool isDilated(const Problem& p) { return p.dilationH != 1 || p.dilationW != 1; }
+bool slides(const Problem& p) { return sharesPixels(p.strideW, p.s == 1 ? 1 : p.dilationW, p); }
+
 /// Whether the kernel computes the problem, but for its Finish.
 bool computes(const Kind& kind, const Problem& p) {
   if (kind.elementBytes != elementBytes(p)) return false;
+  if (kind.elementBytes == 1 && kind.form != Form::General && kind.isInteger != isInteger(p.inputType)) return false;
   if (kind.channels > 1 && (multiplierOf(p) != 1 || p.k % kind.channels != 0 || p.inputPitch() % kind.channels != 0)) return false;
   if (kind.finish == Finish::Plain &&
       (p.outputPitch() % kind.channels != 0 || (p.hasResidual() && p.residualPitch() % kind.channels != 0)))
     return false;
   if (kind.form == Form::General) return true;
-  return p.t == 1 && p.r == kind.filter && p.s == kind.filter && p.dilationH == 1 && p.dilationW == 1 && p.strideW == kind.stride &&
-         (kind.form == Form::Few || p.strideH == kind.stride);
+  return p.t == 1 && p.r == kind.filter && p.s == kind.filter && p.strideW == kind.stride && kind.isDilated == isDilated(p) &&
+         (p.dilationW == 1 || slides(p)) &&
+         (kind.form == Form::Few || (p.strideH == kind.stride && (p.dilationH == 1 || p.strideH == 1)));
 }
 
 Axis axisOf(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
-  return {static_cast<int32_t>(extent), static_cast<int32_t>(taps), static_cast<int32_t>(stride), static_cast<int32_t>(dilation),
-          static_cast<int32_t>(padBefore)};
+  return {static_cast<int32_t>(extent), static_cast<int32_t>(taps), static_cast<int32_t>(stride),
+          static_cast<int32_t>(taps == 1 ? 1 : dilation), static_cast<int32_t>(padBefore)};
+}
+
+/// Units that have all outputs of an axis, `count` each, `step` apart.
+int64_t unitsOf(int64_t outputs, int64_t step, int64_t count) { return step * ceilDivide(ceilDivide(outputs, step), count); }
+
+/// The axes of a plane, and how its pixels lie.
+void setPlane(const Problem& p, const Kind& kind, Params& params) {
+  params.down = axisOf(p.h, p.r, p.strideH, p.dilationH, p.padTop);
+  params.across = axisOf(p.w, p.s, p.strideW, p.dilationW, p.padLeft);
+  params.outputsDown = static_cast<int32_t>(p.p()), params.outputsAcross = static_cast<int32_t>(p.q());
+  params.gapsDown.pixels = static_cast<int32_t>(p.w), params.gapsDown.outputPixels = static_cast<int32_t>(p.q());
+  const bool turns = kind.form == Form::General && p.s == 1 && p.r > 1 && sharesPixels(p.strideH, p.dilationH * p.w, p);
+  if (turns) {
+    std::swap(params.down, params.across);
+    std::swap(params.outputsDown, params.outputsAcross);
+    std::swap(params.gapsDown, params.gapsAcross);
+  }
+  params.slides = turns || slides(p);
+  if (params.slides) params.gapsAcross.step = params.across.dilation;
+  if (kind.form == Form::Batch && params.down.stride == 1) params.gapsDown.step = params.down.dilation;
+  for (Gaps* gaps : {&params.gapsDown, &params.gapsAcross}) gaps->steps = layout::FastDivisor(static_cast<uint32_t>(gaps->step));
+  params.planePixels = p.h * p.w, params.outputPlanePixels = p.p() * p.q();
+  params.pixelBytes = static_cast<int32_t>(p.inputPitch() * kind.elementBytes);
+  params.columnBytes = params.across.dilation * params.gapsAcross.pixels * params.pixelBytes;
+  params.rowBytes = int64_t{params.down.dilation} * params.gapsDown.pixels * params.pixelBytes;
+  const int64_t outputStep = int64_t{params.gapsAcross.step} * params.gapsAcross.outputPixels;
+  params.outputStep = outputStep * params.epilogue.outputPitch, params.residualStep = outputStep * params.epilogue.residualPitch;
 }
 
 /// Threads of a CTA side by side along the channels, and units.
@@ -97,7 +136,10 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   plan.kind = &kind;
   plan.threads = static_cast<int32_t>(threads);
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
-  const int64_t columnUnits = ceilDivide(p.q(), kind.columns), rowUnits = ceilDivide(p.p(), rows);
+  params.epilogue = epilogueOf(p);
+  setPlane(p, kind, params);
+  const int64_t columnUnits = unitsOf(params.outputsAcross, params.gapsAcross.step, kind.columns);
+  const int64_t rowUnits = unitsOf(params.outputsDown, params.gapsDown.step, rows);
   const int64_t units = p.n * p.z() * rowUnits * columnUnits;
   const CtaShape shape = ctaShape(p, kind.channels, units, threads);
   const int64_t channelBlocks = ceilDivide(p.k / kind.channels, shape.channelThreads);
@@ -106,26 +148,20 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   if (ctas > kMostInt || (staged && weightBytes > kStagedBytes)) return false;
 
   params.depth = axisOf(p.d, p.t, p.strideD, p.dilationD, p.padFront);
-  params.height = axisOf(p.h, p.r, p.strideH, p.dilationH, p.padTop);
-  params.width = axisOf(p.w, p.s, p.strideW, p.dilationW, p.padLeft);
   params.columnUnits = divisor(columnUnits);
   params.rowUnits = divisor(rowUnits);
   params.outputDepth = divisor(p.z());
   params.channelBlocks = divisor(channelBlocks);
   params.channelThreads = divisor(shape.channelThreads);
   params.multiplier = divisor(multiplierOf(p));
-  params.outputHeight = static_cast<int32_t>(p.p());
-  params.outputWidth = static_cast<int32_t>(p.q());
   params.units = static_cast<int32_t>(units);
   params.ctaUnits = static_cast<int32_t>(shape.units);
   params.rows = static_cast<int32_t>(rows);
-  params.pixelBytes = static_cast<int32_t>(p.inputPitch() * kind.elementBytes);
   params.weightBytes = staged ? static_cast<uint32_t>(weightBytes) : 0;
   params.bf16 = p.inputType == DataType::BF16;
   params.lean = leanOf(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
-  params.epilogue = epilogueOf(p);
 
   plan.launch.grid = {static_cast<uint32_t>(ctas), 1, 1};
   plan.launch.block = {static_cast<uint32_t>(roundUp(shape.channelThreads * shape.units, 32)), 1, 1};
@@ -143,7 +179,7 @@ std::vector<int64_t> rowsOf(const Problem& p, const Kind& kind, const Channelwis
   if (choices.rows) return {*choices.rows};
   std::vector<int64_t> all;
   for (const int64_t most : {4, 7, 14, 28}) {
-    const int64_t rows = ceilDivide(p.p(), ceilDivide(p.p(), most));
+    const int64_t own = ceilDivide(p.p(), p.strideH == 1 ? p.dilationH : 1), rows = ceilDivide(own, ceilDivide(own, most));
     if (std::find(all.begin(), all.end(), rows) == all.end()) all.push_back(rows);
   }
   return all;
@@ -167,7 +203,6 @@ std::string channelwiseRefusal(const Problem& p, const device::Properties& prope
   if (p.groups != p.c) return fmt::format("channelwise needs one input channel a group, but C = {} and groups = {}", p.c, p.groups);
   if (std::string refused = epilogueRefusal("channelwise", p, 1); !refused.empty()) return refused;
   // Coordinates and distances within a row are 32-bit, and those of pads negative.
-  constexpr int64_t kLimit = int64_t{1} << 29;
   const int64_t pixelBytes = p.inputPitch() * elementBytes(p);
   for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
                                     {"H + pad_top", p.h + p.padTop},

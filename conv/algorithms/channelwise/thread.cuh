@@ -30,7 +30,7 @@ __device__ __forceinline__ void withElement(const Params& p, Body&& body) {
 /// Some neighbouring channels of a pixel.
 template <int32_t kChannels, int32_t kElementBytes = 2>
 struct Channels {
-  static_assert(kChannels == 1 || kChannels == 2 || kChannels == 4);
+  static_assert(kChannels == 1 || kChannels == 2 || kChannels == 4 || kChannels == 8);
   static constexpr int32_t kBytes = kChannels * kElementBytes, kWords = (kBytes + 3) / 4;
   uint32_t word[kWords];
 
@@ -72,12 +72,30 @@ struct Channels {
   }
 };
 
-template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes = 2>
+/// Distances between taps, and between the outputs of a thread (see Params). Without dilation they are neighbours, which costs
+/// fewer instructions.
+template <bool kIsDilated>
+struct Spacing {
+  __device__ static int32_t tapsAcross(const Params& p) { return kIsDilated ? p.across.dilation : 1; }
+  __device__ static int32_t tapsDown(const Params& p) { return kIsDilated ? p.down.dilation : 1; }
+  __device__ static int32_t outputsAcross(const Params& p) { return kIsDilated ? p.gapsAcross.step : 1; }
+  __device__ static int32_t outputsDown(const Params& p) { return kIsDilated ? p.gapsDown.step : 1; }
+  /// Of the epilogue, from an output of a thread to its next across.
+  __device__ static int32_t pixels(const Params& p) { return kIsDilated ? p.gapsAcross.step * p.gapsAcross.outputPixels : 1; }
+  // Bytes.
+  __device__ static int32_t tapColumn(const Params& p) { return kIsDilated ? p.columnBytes : p.pixelBytes; }
+  __device__ static int64_t tapRow(const Params& p) { return kIsDilated ? p.rowBytes : int64_t{p.across.extent} * p.pixelBytes; }
+  __device__ static int64_t output(const Params& p) { return kIsDilated ? p.outputStep : p.epilogue.outputPitch; }
+  __device__ static int64_t residual(const Params& p) { return kIsDilated ? p.residualStep : p.epilogue.residualPitch; }
+};
+
+template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes, bool kIsDilated>
 struct Place {
+  using Gap = Spacing<kIsDilated>;
   bool exists;
   int32_t channelThread;       ///< 0 in a thread that has no channels: then reading weights does no harm
   int32_t channel;             ///< the first of K
-  int32_t column, row, plane;  ///< of outputs, the first ones
+  int32_t column, row, plane;  ///< of outputs, the first ones: across, down
   int32_t image;
 
   __device__ explicit Place(const Params& p) {
@@ -92,21 +110,35 @@ struct Place {
     channel = (static_cast<int32_t>(firstThread) + channelThread) * kChannels;
     const uint32_t rowUnit = p.columnUnits.quotient(unit), planeUnit = p.rowUnits.quotient(rowUnit);
     const uint32_t imageUnit = p.outputDepth.quotient(planeUnit);
-    column = static_cast<int32_t>(unit - rowUnit * p.columnUnits.divisor) * kColumns;
-    row = static_cast<int32_t>(rowUnit - planeUnit * p.rowUnits.divisor) * p.rows;
+    column = firstOf(p, unit - rowUnit * p.columnUnits.divisor, p.gapsAcross.steps, kColumns);
+    row = firstOf(p, rowUnit - planeUnit * p.rowUnits.divisor, p.gapsDown.steps, p.rows);
     plane = static_cast<int32_t>(planeUnit - imageUnit * p.outputDepth.divisor);
     image = static_cast<int32_t>(imageUnit);
   }
 
-  /// Of the epilogue.
+  /// Of the epilogue: the first output in a row.
   __device__ int32_t pixel(const Params& p, int32_t outputRow) const {
-    return ((image * static_cast<int32_t>(p.outputDepth.divisor) + plane) * p.outputHeight + outputRow) * p.outputWidth + column;
+    const int32_t before = image * static_cast<int32_t>(p.outputDepth.divisor) + plane;
+    if (!kIsDilated) return (before * p.outputsDown + outputRow) * p.outputsAcross + column;
+    return before * static_cast<int32_t>(p.outputPlanePixels) + outputRow * p.gapsDown.outputPixels +
+           column * p.gapsAcross.outputPixels;
   }
+  __device__ bool hasColumn(const Params& p, int32_t q) const { return column + q * Gap::outputsAcross(p) < p.outputsAcross; }
   /// The thread's channels of input pixel (d, h, w), which need not exist.
   __device__ const uint8_t* input(const Params& p, int32_t d, int32_t h, int32_t w) const {
-    const int64_t pixel = ((int64_t{image} * p.depth.extent + d) * p.height.extent + h) * p.width.extent + w;
+    const int64_t before = int64_t{image} * p.depth.extent + d;
+    const int64_t pixel = kIsDilated ? before * p.planePixels + int64_t{h} * p.gapsDown.pixels + int64_t{w} * p.gapsAcross.pixels
+                                     : (before * p.down.extent + h) * p.across.extent + w;
     return static_cast<const uint8_t*>(p.input) + pixel * p.pixelBytes +
            p.multiplier.quotient(static_cast<uint32_t>(channel)) * kElementBytes;
+  }
+
+ private:
+  /// The first of `count` outputs of a unit, `steps` apart.
+  __device__ static int32_t firstOf(const Params& p, uint32_t unit, const layout::FastDivisor& steps, int32_t count) {
+    if (!kIsDilated) return static_cast<int32_t>(unit) * count;
+    const auto step = static_cast<int32_t>(steps.divisor), block = static_cast<int32_t>(steps.quotient(unit));
+    return static_cast<int32_t>(unit) - block * step + block * count * step;
   }
 };
 
@@ -154,13 +186,13 @@ __device__ __forceinline__ void stageWeights(const Params& p, uint8_t* shared, i
 /// A thread's filters of kTaps taps as they lie in memory, one channel behind the other.
 template <int32_t kChannels, int32_t kTaps, int32_t kElementBytes = 2>
 struct Weights {
-  static_assert(kChannels == 2 || kChannels == 4);
+  static_assert(kChannels == 2 || kChannels == 4 || kChannels == 8);
   static constexpr int32_t kBytes = kChannels * kTaps * kElementBytes, kWords = (kBytes + 3) / 4;
   uint32_t word[kWords];
 
   /// Begins with a barrier of the warp at least, which keeps the loads ahead of it from sinking after these.
-  template <int32_t kColumns>
-  __device__ __forceinline__ void fetch(const Params& p, const Place<kChannels, kColumns, kElementBytes>& place, uint8_t* shared) {
+  template <class Place>
+  __device__ __forceinline__ void fetch(const Params& p, const Place& place, uint8_t* shared) {
     if (p.weightBytes != 0) {
       stageWeights<kElementBytes>(p, shared, kTaps);
       load(shared + place.channelThread * kBytes);

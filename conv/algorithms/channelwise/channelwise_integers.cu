@@ -1,0 +1,24 @@
+// channelwise of 8-bit integers, in the forms that know their filter. See channelwise.cu and integer_rows.cuh.
+#include <cstdint>
+
+#include "conv/algorithms/channelwise/forms.cuh"
+#include "conv/algorithms/channelwise/kinds.hpp"
+
+namespace shiftconv::kernels::channelwise {
+
+#define SHIFTCONV_CHANNELWISE_INTEGERS(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, IS_DILATED)          \
+  extern "C" __global__ void __launch_bounds__(kMostThreads, CTAS) NAME(const __grid_constant__ Params params) { \
+    if (params.filters.sign != 0)                                                                                \
+      run<Integers<true>, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::Plain, IS_DILATED>(params);     \
+    else                                                                                                         \
+      run<Integers<false>, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::Plain, IS_DILATED>(params);    \
+  }
+#define SHIFTCONV_CHANNELWISE_KERNEL(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  SHIFTCONV_CHANNELWISE_INTEGERS(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, false)
+SHIFTCONV_CHANNELWISE_INTEGERS_KINDS(SHIFTCONV_CHANNELWISE_KERNEL)
+
+#define SHIFTCONV_CHANNELWISE_DILATED_KERNEL(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  SHIFTCONV_CHANNELWISE_INTEGERS(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, true)
+SHIFTCONV_CHANNELWISE_DILATED_INTEGERS_KINDS(SHIFTCONV_CHANNELWISE_DILATED_KERNEL)
+
+}  // namespace shiftconv::kernels::channelwise
