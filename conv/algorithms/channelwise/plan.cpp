@@ -49,13 +49,17 @@ bool isPlain(const Problem& p) {
 
 constexpr int64_t kLimit = int64_t{1} << 29;  // 32-bit coordinates and distances in bytes, and some of them added
 
-/// Whether outputs along an axis share pixels, `pixels` from tap to tap, and a thread's distances are 32-bit.
-bool sharesPixels(int64_t stride, int64_t pixels, const Problem& p) {
+/// Whether a thread has outputs of an axis that lie the dilation apart and so share pixels, `pixels` from tap to tap: there are two
+/// at least, and its distances are 32-bit.
+bool sharesPixels(int64_t outputs, int64_t stride, int64_t taps, int64_t dilation, int64_t pixels, const Problem& p) {
   constexpr int64_t kMostOfThread = 16;
-  return stride == 1 && kMostOfThread * pixels * p.inputPitch() * elementBytes(p) <= kLimit;
+  const bool hasTwo = taps == 1 || dilation == 1 || outputs / 2 >= dilation;
+  const int64_t apart = taps == 1 ? 1 : dilation;
+  return stride == 1 && hasTwo && kMostOfThread * apart * pixels * p.inputPitch() * elementBytes(p) <= kLimit;
 }
+bool slides(const Problem& p) { return sharesPixels(p.q(), p.strideW, p.s, p.dilationW, 1, p); }
+bool slidesDown(const Problem& p) { return sharesPixels(p.p(), p.strideH, p.r, p.dilationH, p.w, p); }
 bool isDilated(const Problem& p) { return p.dilationH != 1 || p.dilationW != 1; }
-bool slides(const Problem& p) { return sharesPixels(p.strideW, p.s == 1 ? 1 : p.dilationW, p); }
 
 /// Whether the kernel computes the problem, but for its Finish.
 bool computes(const Kind& kind, const Problem& p) {
@@ -68,7 +72,7 @@ bool computes(const Kind& kind, const Problem& p) {
   if (kind.form == Form::General) return true;
   return p.t == 1 && p.r == kind.filter && p.s == kind.filter && p.strideW == kind.stride && kind.isDilated == isDilated(p) &&
          (p.dilationW == 1 || slides(p)) &&
-         (kind.form == Form::Few || (p.strideH == kind.stride && (p.dilationH == 1 || p.strideH == 1)));
+         (kind.form == Form::Few || (p.strideH == kind.stride && (p.dilationH == 1 || slidesDown(p))));
 }
 
 Axis axisOf(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
@@ -85,7 +89,7 @@ void setPlane(const Problem& p, const Kind& kind, Params& params) {
   params.across = axisOf(p.w, p.s, p.strideW, p.dilationW, p.padLeft);
   params.outputsDown = static_cast<int32_t>(p.p()), params.outputsAcross = static_cast<int32_t>(p.q());
   params.gapsDown.pixels = static_cast<int32_t>(p.w), params.gapsDown.outputPixels = static_cast<int32_t>(p.q());
-  const bool turns = kind.form == Form::General && p.s == 1 && p.r > 1 && sharesPixels(p.strideH, p.dilationH * p.w, p);
+  const bool turns = kind.form == Form::General && p.s == 1 && p.r > 1 && slidesDown(p);
   if (turns) {
     std::swap(params.down, params.across);
     std::swap(params.outputsDown, params.outputsAcross);
