@@ -16,6 +16,7 @@
 #include "conv/algorithms/im2col/algorithm.hpp"
 #include "conv/algorithms/im2col_sm90/algorithm.hpp"
 #include "conv/algorithms/joined/algorithm.hpp"
+#include "conv/algorithms/merged/algorithm.hpp"
 #include "conv/algorithms/padded/algorithm.hpp"
 #include "conv/algorithms/phases/algorithm.hpp"
 #include "conv/algorithms/pointwise/algorithm.hpp"
@@ -54,6 +55,7 @@ std::span<const Algorithm* const> algorithms() {
       &reversedAlgorithm(innerSearch()),
       &paddedAlgorithm(innerSearch()),
       &joinedAlgorithm(innerSearch()),
+      &mergedAlgorithm(innerSearch()),
       &pointwiseAlgorithm(),
       &thinAlgorithm(),
       &rawRowsAlgorithm(),

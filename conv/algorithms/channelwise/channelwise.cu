@@ -1,8 +1,9 @@
 // channelwise: forward convolution of each channel with filters of its own (depthwise, K/C filters a channel), on CUDA cores.
 //
-// A thread has a few neighbouring channels of a few outputs that share pixels, sums in f32 by fused multiply-add (8-bit integers: four
-// products at a time, in s32) and stores from its registers. Threads of a warp lie along the channels, so that they load whole lines of a pixel. Shared memory holds nothing but
-// the weights, see stageWeights. The three forms: few.cuh, batch.cuh, general.cuh.
+// A thread has a few neighbouring channels of a few outputs that share pixels, sums in f32 by fused multiply-add (8-bit integers:
+// four products at a time, in s32) and stores from its registers. Threads of a warp lie along the channels, so that they load whole
+// lines of a pixel. Shared memory holds nothing but the weights, see stageWeights. The three forms: few.cuh, batch.cuh,
+// general.cuh.
 //
 // NOTES
 //  - Pixels outside of the image are zeros that are multiplied (general.cuh skips whole rows of them): under infinite weights they

@@ -20,8 +20,8 @@ extern "C" {
  *    rest     reads packed_filter and the other tensors of `plan`, and needs a workspace as other plans do
  *
  *  Each takes the tensors of `plan` and packed_filter. Those that it does not touch may be NULL: *rest does not need the filter
- *  where it reads nothing of it but what was packed, as of transposed convolutions in phases, of flipped filters and of
- *  lengthened or joined taps, and the filter's memory may be given back.
+ *  where it reads nothing of it but what was packed, as of transposed convolutions in phases, of flipped filters, of
+ *  lengthened or joined taps and of merged groups, and the filter's memory may be given back.
  *
  *  One run of *packing suffices for any number of runs of *rest, each of which gives the bits that a run of `plan` gives. Runs of
  *  *rest only read packed_filter, so they may overlap in time, in any streams, each with a workspace of its own; between runs a
