@@ -103,6 +103,7 @@ class Merged final : public CopyingAlgorithm {
   Problem problemOfCopies(const Problem& p) const override { return ofMergedGroups(p); }
   Copying copying(const Problem& p) const override {
     Copying copies;
+    if (p.strideH > 1 && p.r > p.strideH) copies.memoryShare = rates::joined::kStridedMemoryShare;  // of the same kernels
     copies.launchClocks = rates::merged::kLaunchClocks;
     copies.launches = 1;
     copies.bytes = static_cast<double>(filterBytes(p));
