@@ -75,6 +75,7 @@ TEST_P(Packing, OncePackedServesManyRunsAndWorkspaces) {
         {"1x5x6x16 f16 * 18x3x2x16 pad 1,0,1,1 flipped -> f16 bias | algorithm reversed", false},
         // The launch that packs repeats the bias, too, which may change.
         {"1x5x8x16 f16 * 18x3x2x16 pad 1,0,1,0 -> f16 bias channel_scale | algorithm joined", false},
+        {"1x5x8x32 f16 * 24x3x2x8 groups 4 pad 1,0,1,0 -> f16 bias | algorithm merged", false},
         {"1x5x6x32 u8 zero 5 * 18x3x2x32 s8 pad 1,0,1,1 flipped -> s32 | algorithm reversed", false},
         {"2x4x6x32 u8 zero 7 * 16x3x3x32 s8 pad 1,0,1,1 -> s8 alpha 0.01 zero 3", true}}) {
     ConvolutionCase test = parseCase(text);

@@ -85,7 +85,7 @@ class Merged final : public CopyingAlgorithm {
                          p.filterZeroPoint);
     if (mergedGroups(p) == 1)
       return fmt::format(
-          "merged needs a number from 2 on that divides groups = {} and has at most {} bytes of channels, but {} "
+          "merged needs two groups or more, a number that divides groups = {}, with at most {} bytes of channels together, but {} "
           "channels of {} have {}",
           p.groups, kMostBytes, p.groupChannels(), nameOf(p.inputType), rowBytesOf(p));
     if (p.k * p.taps() > std::numeric_limits<int32_t>::max() / (mergedGroups(p) * rowBytesOf(p)))
