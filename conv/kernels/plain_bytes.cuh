@@ -20,8 +20,16 @@ struct PlainBytes {
 
   /// Of the channels below `columns`; nothing is read for others.
   __device__ __forceinline__ void load(const gemm::EpilogueParams& e, int32_t channel, int32_t columns) {
-    loadNeighbours(e.columnScale, channel, columns, 1.0f, scale);
-    loadNeighbours(e.bias != nullptr ? e.floatBias() : nullptr, channel, columns, 0.0f, bias);
+    loadNumbers(e.columnScale, channel, columns, 1.0f, scale);
+    loadNumbers(e.floatBias(), channel, columns, 0.0f, bias);
+  }
+
+  /// With one jump where there are none.
+  __device__ __forceinline__ static void loadNumbers(const float* from, int32_t channel, int32_t columns, float otherwise,
+                                                     float (&to)[kCount]) {
+#pragma unroll
+    for (float& one : to) one = otherwise;
+    if (from != nullptr) loadNeighbours(from, channel, columns, otherwise, to);
   }
 
   /// `v`: the sums, as numbers, of one pixel after the other. Byte i of the words is v[i].

@@ -27,7 +27,7 @@ class Walk {
 
   __device__ __forceinline__ void run(uint8_t* shared) {
     start();
-    ptx::awaitPrerequisitesWith(next_);
+    ptx::awaitPrerequisitesWith<kElementBytes == 1>(next_, p_);
     load();
     Finisher<kFinish, kChannels, kColumns, kElementBytes, kIsDilated> finisher(p_, place_);
     fetchWeights(shared);

@@ -21,7 +21,7 @@ __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
   const int32_t h = place.row * p.down.stride - p.down.padBefore, w = place.column * kStride - p.across.padBefore;
   const bool hasPlane = place.exists && isInside(d, p.depth.extent);
   const uint8_t* const first = place.input(p, d, h, w);
-  ptx::awaitPrerequisitesWith(first);
+  ptx::awaitPrerequisitesWith<kElementBytes == 1>(first, p);
   ptx::launchDependents();
 
   Channels<kChannels, kElementBytes> input[kFilter][kPixels];

@@ -21,7 +21,7 @@ class Taps {
   __device__ explicit Taps(const Params& p) : p_(p), place_(p) {}
 
   __device__ __forceinline__ void run(uint8_t* shared) {
-    ptx::awaitPrerequisites();
+    ptx::awaitPrerequisitesWith<kElementBytes == 1>(p_.input, p_);
     const int32_t taps = p_.depth.taps * p_.down.taps * p_.across.taps;
     filterBytes_ = taps * kElementBytes;
     if (p_.weightBytes != 0) {

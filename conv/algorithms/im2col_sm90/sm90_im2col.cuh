@@ -108,7 +108,7 @@ class Cta {
     } else {
       if constexpr (!kShares) ptx::namedBarrierSync(kBegin, kConsumers + 32);
       if constexpr (kSplits || kShares) ptx::clusterBarrierArriveRelaxed();
-      ptx::awaitPrerequisites();
+      ptx::awaitPrerequisitesWith<true>(control_, p_);
       multiply(warp / 4, epilogue().fetch(warp, finishes(warp / 4)));
     }
   }

@@ -115,7 +115,7 @@ class PiecesCta {
     const RowPieces& pieces = p_.pieces;
     const auto await = [&](bool now) {
       if (round != 0 || !now) return;
-      ptx::awaitPrerequisites();
+      ptx::awaitPrerequisitesWith<true>(p_.pieces.input, p_);
       ptx::launchDependents();
     };
     await(!p_.filterAhead);

@@ -81,7 +81,7 @@ class Cta {
   }
 
   __device__ void run() {
-    ptx::awaitPrerequisitesWith(addressOf(min(pixelOf(firstTile_, 0), p_.epilogue.rows - 1)));
+    ptx::awaitPrerequisitesWith<kDecodes>(addressOf(min(pixelOf(firstTile_, 0), p_.epilogue.rows - 1)), p_);
     ptx::launchDependents();
     LoadedPixels pixels = {};
     load(firstTile_, pixels);

@@ -83,7 +83,7 @@ class Warp {
   }
 
   __device__ void run() {
-    ptx::awaitPrerequisites();
+    ptx::awaitPrerequisitesWith<kDecodes>(pixels_, p_);
     if (p_.launchEarly) ptx::launchDependents();
     loadEpilogue();
     if (kBatch > 1 && p_.blocks == 1) {
