@@ -189,7 +189,7 @@ Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options)
   if (o.options) options.options = o.options;
   if (Status status = readFlag("batch_invariant", o.batch_invariant, options.batchInvariant); !status.ok()) return status;
   if (Status status = readFlag("constant_filter", o.constant_filter, options.constantFilter); !status.ok()) return status;
-  if (o.reserved != 0) return invalid(fmt::format("options.reserved must be 0, but is {}", o.reserved));
+  if (Status status = readFlag("no_workspace", o.no_workspace, options.noWorkspace); !status.ok()) return status;
   options.multiprocessors = o.multiprocessors;
   return {};
 }

@@ -105,7 +105,7 @@ struct Plan {
   PerTensor<bool> optional;                  ///< tensors that runs of a part do not touch
   std::string details;                       ///< lines about the algorithm's own choices
   std::string askedAlgorithm, askedOptions;  ///< what the planner was left without a choice of
-  bool askedBatchInvariant = false, askedConstantFilter = false;
+  bool askedBatchInvariant = false, askedConstantFilter = false, askedNoWorkspace = false;
   std::string choice;  ///< lines about what it was chosen from; empty: choiceOf() makes them (conv/planner/candidates.hpp)
 
   const std::string& kernelName() const { return launches[mainLaunch].kernel; }

@@ -190,7 +190,8 @@ AutotuneKey keyOf(const Problem& problem, const device::Device& device, const Pl
   return {shiftconv::describe(problem),
           fmt::format("{} {}.{} with {} multiprocessors", p.name, p.computeMajor, p.computeMinor, p.multiprocessors),
           device.driverVersion(), how.version,
-          fmt::format("{}:{}{}", options.algorithm, options.options, options.constantFilter ? " constant_filter" : "")};
+          fmt::format("{}:{}{}{}", options.algorithm, options.options, options.constantFilter ? " constant_filter" : "",
+                      options.noWorkspace ? " no_workspace" : "")};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -19,19 +20,6 @@
 namespace shiftconv::plan {
 namespace {
 
-/// The ways of an algorithm that accepts the problem, or its refusal after all.
-std::string offer(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties, bool constantFilter,
-                  Candidates& candidates) {
-  const size_t before = candidates.all.size();
-  const Status status =
-      algorithm.candidates(problem, properties, constantFilter ? withConstantFilter(algorithm, "") : "", candidates.all);
-  if (status.ok() && candidates.all.size() > before) return {};
-  candidates.all.resize(before);
-  candidates.defects.push_back(fmt::format("{} accepts {} on {}, but offers no plan: {}", algorithm.name(),
-                                           shiftconv::describe(problem), properties.name, status.message()));
-  return fmt::format("{} finds no plan: {}", algorithm.name(), status.message());
-}
-
 /// `asked`: what the candidate was found with, so that choiceOf can search again.
 Status makePlanOf(const Candidate& candidate, const Problem& problem, const device::Properties& properties,
                   const PlanOptions& asked, std::string choice, std::shared_ptr<const Plan>& plan) {
@@ -45,10 +33,40 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   made->askedOptions = asked.options;
   made->askedBatchInvariant = asked.batchInvariant;
   made->askedConstantFilter = asked.constantFilter;
+  made->askedNoWorkspace = asked.noWorkspace;
   made->choice = std::move(choice);
   if (Status status = candidate.complete(problem, properties, *made); !status.ok()) return status;
   plan = std::move(made);
   return {};
+}
+
+/// Leaves out, from `first` on, what needs a workspace, and says so where nothing remains.
+std::string dropWorkspaces(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties, size_t first,
+                           std::vector<Candidate>& candidates) {
+  const auto from = candidates.begin() + static_cast<std::ptrdiff_t>(first);
+  const bool hadAny = from != candidates.end();
+  const auto needsOne = [&](const Candidate& candidate) {
+    std::shared_ptr<const Plan> plan;
+    // A candidate that cannot be planned is reported by who wants to.
+    return makePlanOf(candidate, problem, properties, {}, {}, plan).ok() && bytesOfRun(*plan)[TensorName::Workspace] != 0;
+  };
+  candidates.erase(std::remove_if(from, candidates.end(), needsOne), candidates.end());
+  if (!hadAny || candidates.size() > first) return {};
+  return fmt::format("{} needs a workspace for this problem, but no_workspace is set", algorithm.name());
+}
+
+/// The ways of an algorithm that accepts the problem, or its refusal after all.
+std::string offer(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties,
+                  const PlanOptions& asked, Candidates& candidates) {
+  const size_t before = candidates.all.size();
+  const Status status =
+      algorithm.candidates(problem, properties, asked.constantFilter ? withConstantFilter(algorithm, "") : "", candidates.all);
+  if (status.ok() && candidates.all.size() > before)
+    return asked.noWorkspace ? dropWorkspaces(algorithm, problem, properties, before, candidates.all) : std::string();
+  candidates.all.resize(before);
+  candidates.defects.push_back(fmt::format("{} accepts {} on {}, but offers no plan: {}", algorithm.name(),
+                                           shiftconv::describe(problem), properties.name, status.message()));
+  return fmt::format("{} finds no plan: {}", algorithm.name(), status.message());
 }
 
 }  // namespace
@@ -89,7 +107,7 @@ std::vector<size_t> Candidates::byEstimate() const {
 }
 
 Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
-               Candidates& candidates, RefusalTexts texts, bool constantFilter) {
+               Candidates& candidates, RefusalTexts texts, const PlanOptions& asked) {
   constexpr size_t kUsual = 256;
   candidates.all.reserve(kUsual);
   Refusals refusals;
@@ -99,7 +117,7 @@ Status collect(std::span<const Algorithm* const> algorithms, const Problem& prob
     if (refusal.empty()) {
       // Last in the table, so that all others have been asked.
       if (algorithm->isLastResort() && !candidates.all.empty()) continue;
-      refusal = offer(*algorithm, problem, properties, constantFilter, candidates);
+      refusal = offer(*algorithm, problem, properties, asked, candidates);
       if (refusal.empty()) continue;
     }
     if (texts == RefusalTexts::Made)
@@ -108,7 +126,7 @@ Status collect(std::span<const Algorithm* const> algorithms, const Problem& prob
   if (texts == RefusalTexts::LeftOut) {
     if (!candidates.all.empty()) return {};
     candidates.defects.clear();
-    return collect(algorithms, problem, properties, candidates, RefusalTexts::Made, constantFilter);
+    return collect(algorithms, problem, properties, candidates, RefusalTexts::Made, asked);
   }
   candidates.refusals = refusals.lines();
   if (!candidates.all.empty()) return {};
@@ -128,24 +146,32 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
       return findCandidates(one, properties, usual, found, texts);
     };
     candidates.asked = options;
-    return findBatchInvariant(problem, properties, search, options.constantFilter, candidates);
+    Status status = findBatchInvariant(problem, properties, search, options.constantFilter, candidates);
+    if (!status.ok() || !options.noWorkspace) return status;
+    if (std::string refusal = dropWorkspaces(*candidates.all.front().algorithm, problem, properties, 0, candidates.all);
+        !refusal.empty())
+      return {StatusCode::Unsupported, refusal};
+    candidates.best = choose(candidates.all);
+    return {};
   }
   if (options.algorithm.empty()) {
-    if (Status status = collect(algorithms(), problem, properties, candidates, texts, options.constantFilter); !status.ok())
-      return status;
+    if (Status status = collect(algorithms(), problem, properties, candidates, texts, options); !status.ok()) return status;
   } else {
     const Algorithm* algorithm = nullptr;
     if (Status status = findAlgorithm(options.algorithm, algorithm); !status.ok()) return status;
     if (std::string refusal = refusalOf(*algorithm, problem, properties); !refusal.empty())
       return {StatusCode::Unsupported, refusal};
     if (options.options.empty()) {
-      if (std::string refusal = offer(*algorithm, problem, properties, options.constantFilter, candidates); !refusal.empty())
+      if (std::string refusal = offer(*algorithm, problem, properties, options, candidates); !refusal.empty())
         return {StatusCode::Unsupported, refusal};
     } else if (Status status = algorithm->candidates(
                    problem, properties, options.constantFilter ? withConstantFilter(*algorithm, options.options) : options.options,
                    candidates.all);
                !status.ok()) {
       return status;
+    } else if (options.noWorkspace) {
+      if (std::string refusal = dropWorkspaces(*algorithm, problem, properties, 0, candidates.all); !refusal.empty())
+        return {StatusCode::Unsupported, refusal};
     }
   }
   correct(problem, properties, candidates.all);
@@ -171,7 +197,8 @@ Status makePlan(const Problem& problem, const device::Properties& properties, co
 std::string choiceOf(const Plan& plan) {
   if (!plan.choice.empty()) return plan.choice;
   Candidates candidates;
-  const PlanOptions asked{plan.askedAlgorithm, plan.askedOptions, 0, plan.askedConstantFilter, plan.askedBatchInvariant};
+  const PlanOptions asked{plan.askedAlgorithm,      plan.askedOptions,        0,
+                          plan.askedConstantFilter, plan.askedBatchInvariant, plan.askedNoWorkspace};
   if (!findCandidates(plan.problem, plan.properties, asked, candidates).ok()) return {};  // it was found once, so it is again
   for (size_t i = 0; i < candidates.all.size(); ++i)
     if (candidates.all[i].algorithm->name() == plan.algorithm && candidates.all[i].options() == plan.options) candidates.best = i;

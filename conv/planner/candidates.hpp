@@ -31,6 +31,7 @@ struct PlanOptions {
   uint32_t multiprocessors = 0;  ///< of which each launch has at most a CTA; 0: as many as the device has
   bool constantFilter = false;   ///< nothing that may still run when a run is enqueued writes the filter
   bool batchInvariant = false;   ///< every image's results are those that it has alone (batch_invariance.hpp)
+  bool noWorkspace = false;      ///< runs need none
 };
 
 /// What a plan is chosen from.
@@ -51,7 +52,7 @@ enum class RefusalTexts : bool { LeftOut, Made };
 
 /// Of all `algorithms` that accept a valid problem; at least one, or a sentence why there is none. Those of last resort come last.
 Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
-               Candidates& candidates, RefusalTexts texts = RefusalTexts::Made, bool constantFilter = false);
+               Candidates& candidates, RefusalTexts texts = RefusalTexts::Made, const PlanOptions& asked = {});
 
 /// Options of an algorithm, and kFilterDependentOption where it has that and `options` do not say how a run depends.
 std::string withConstantFilter(const Algorithm& algorithm, std::string_view options);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -64,7 +63,7 @@ LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& 
 
   const shiftconv::Memory filter = upload(layer.filter);
   const shiftconv::Memory bias = upload(layer.bias.empty() ? std::vector<float>(1) : layer.bias);
-  const shiftconv::Memory workspace(device_, std::max<size_t>(plan.workspaceBytes(), 1));
+  const shiftconv::Memory workspace(device_, plan.workspaceBytes());
   const size_t elementBytes = layer.problem.output_type == SHIFTCONV_TYPE_F32 ? 4 : 2;
   char* const target = static_cast<char*>(output.get()) + static_cast<size_t>(firstChannel) * elementBytes;
 
@@ -73,7 +72,7 @@ LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& 
   tensors.filter = filter.get();
   tensors.bias = layer.bias.empty() ? nullptr : bias.get();
   tensors.output = target;
-  tensors.workspace = plan.workspaceBytes() ? workspace.get() : nullptr;
+  tensors.workspace = workspace.get();
   const shiftconv::Binding binding(plan, device_, tensors);
 
   const auto start = std::chrono::steady_clock::now();

@@ -115,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "batch_invariant must be 0 or 1"},
         WrongOption{"constant_filter", [](Options& o) { o.constant_filter = -1; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
                     "constant_filter must be 0 or 1"},
-        WrongOption{"reserved", [](Options& o) { o.reserved = 1; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "options.reserved"},
+        WrongOption{"no_workspace", [](Options& o) { o.no_workspace = 2; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                    "no_workspace must be 0 or 1"},
         WrongOption{"no_value", [](Options& o) { o.options = "ctas"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "name=value"},
         WrongOption{"empty_value", [](Options& o) { o.options = "ctas=,tile_n=16"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
                     "name=value"},
@@ -247,6 +248,57 @@ TEST(ApiPlan, KeepsToSomeMultiprocessors) {
                    "CTAs, but multiprocessors is limited to 40");
     EXPECT_EQ(plan, nullptr);
   }
+}
+
+size_t workspaceOf(const char* text, const char* device, const Options& options, std::string& algorithm) {
+  shiftconv_problem_t problem = SHIFTCONV_PROBLEM_INIT;
+  EXPECT_OK(shiftconv_problem_parse(text, &problem));
+  const auto properties = preset(device);
+  shiftconv_plan_t plan = nullptr;
+  EXPECT_OK(shiftconv_plan_create(&problem, &properties, &options, &plan)) << text;
+  size_t bytes = 0;
+  EXPECT_OK(shiftconv_plan_workspace_size(plan, &bytes));
+  algorithm = shiftconv_plan_algorithm(plan);
+  EXPECT_OK(shiftconv_plan_destroy(plan));
+  return bytes;
+}
+
+TEST(ApiPlan, ForGoesAWorkspace) {
+  struct Row {
+    const char *problem, *usual;
+  };
+  for (const Row& row : {Row{"1x160x160x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "joined"},
+                         Row{"8x14x14x512 f16 * 512x3x3x16 groups 32 pad 1,1,1,1 -> f16", "merged"},
+                         Row{"4x32x32x898 f16 * 896x3x3x898 pad 1,1,1,1 -> f16", "padded"}}) {
+    SCOPED_TRACE(row.problem);
+    std::string algorithm;
+    Options options = SHIFTCONV_PLAN_OPTIONS_INIT;
+    EXPECT_GT(workspaceOf(row.problem, "H200", options, algorithm), 0u);
+    EXPECT_EQ(algorithm, row.usual);
+    options.no_workspace = 1;
+    EXPECT_EQ(workspaceOf(row.problem, "H200", options, algorithm), 0u);
+    EXPECT_NE(algorithm, row.usual);
+    options.batch_invariant = 1;
+    EXPECT_EQ(workspaceOf(row.problem, "H200", options, algorithm), 0u);
+  }
+  // What others compute by copying has the last resort, which copies nothing.
+  Options options = SHIFTCONV_PLAN_OPTIONS_INIT;
+  options.no_workspace = 1;
+  std::string algorithm;
+  EXPECT_EQ(workspaceOf("1x9x9x8 f16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 transposed -> f16", "H200", options, algorithm), 0u);
+  EXPECT_EQ(algorithm, "direct");
+  // Where an algorithm is asked for that copies, it says so.
+  const auto properties = preset("H200");
+  shiftconv_problem_t problem = SHIFTCONV_PROBLEM_INIT;
+  ASSERT_OK(shiftconv_problem_parse("1x160x160x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", &problem));
+  options.algorithm = "joined";
+  shiftconv_plan_t plan = nullptr;
+  for (const char* choices : {static_cast<const char*>(nullptr), "algorithm=halo"}) {
+    options.options = choices;
+    EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, &options, &plan), SHIFTCONV_STATUS_UNSUPPORTED,
+                   "joined needs a workspace for this problem, but no_workspace is set");
+  }
+  EXPECT_EQ(plan, nullptr);
 }
 
 TEST(ApiPlan, ShowsWhatItWasChosenFrom) {

@@ -34,6 +34,7 @@ TEST(CppHeader, OwnersMoveAndDoNotCopy) {
   EXPECT_EQ(first.handle(), nullptr);  // NOLINT: moved-from owners are documented to be empty
   EXPECT_EQ(Device("emulated:sm_90a").properties().compute_major, 9);
   EXPECT_THROW(Device("gpu"), Error);
+  EXPECT_EQ(Memory(second, 0).get(), nullptr);
   Memory memory(second, 64), other(second, 128);
   void* address = memory.get();
   other = std::move(memory);

@@ -67,6 +67,11 @@ class AgainstLax(unittest.TestCase):
                 largest[name] = self.judge(test)
         print(f"{len(largest)} layers: largest error {max(largest.values()):.3f} of its bound", flush=True)
 
+    def testPlansWithAWorkspaceAreLeftOut(self):
+        """The planner's choice for this problem merges groups on both emulated devices, and packs the filter in a workspace."""
+        test = Problem(ARGUMENTS.seed, "float16", 2, (5, 16, 17), 8, 8, (3, 3, 3), (1,) * 3, [(1, 1), (2, 2), (2, 2)], dilation=(1, 2, 2), groups=2)
+        self.judge(test)
+
     def testABoundIsNotIdle(self):
         """It tells apart what differs by 2^-9 of 1 and of the value."""
         test = Problem(ARGUMENTS.seed, "float16", 2, (5, 4), 8, 3, (3, 2), (1, 1), [(1, 0), (0, 1)])

@@ -45,9 +45,9 @@ typedef struct shiftconv_plan_options {
                                  measurement must leave it 0 */
   int32_t batch_invariant; /**< 1: the results of an image depend neither on n nor on its place among the images, see below; 0: they
                                 may. Plans by measurement must leave it 0 */
-  int32_t constant_filter; /**< 1: the filter is constant. When a run is enqueued, everything that writes the filter has ended, so that
-                                kernels may read it while the work before the run in its stream still ends; 0: they may not */
-  uint32_t reserved;       /**< 0 */
+  int32_t constant_filter; /**< 1: the filter is constant. When a run is enqueued, everything that writes the filter has ended, so
+                              that kernels may read it while the work before the run in its stream still ends; 0: they may not */
+  int32_t no_workspace;    /**< 1: a plan whose runs need no workspace, or an error; 0: the fastest may need one */
 } shiftconv_plan_options_t;
 
 #define SHIFTCONV_PLAN_OPTIONS_INIT \
@@ -165,9 +165,10 @@ SHIFTCONV_API const char* shiftconv_plan_options(shiftconv_plan_t plan);
  *  Valid as long as the plan. */
 SHIFTCONV_API const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan);
 
-/** Writes the bytes of device memory that a run needs as workspace. It is 0, except for zero points of input or filter on
- *  tensor cores, for transposed convolutions, for upsampled inputs that "repeated" writes there, for flipped filters and for
- * tensors in NCHW. Runs that may overlap in time each need a workspace of their own. */
+/** Writes the bytes of device memory that a run needs as workspace. Most plans need none, but any problem may have one that does:
+ *  plans that copy tensors or write the filter in another form are among the candidates of ordinary convolutions, too. Set
+ *  shiftconv_plan_options_t.no_workspace where none can be given. Runs that may overlap in time each need a workspace of their
+ *  own. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes);
 
 /** Loads the plan's kernels on a device, so that the first binding need not. Optional. */

@@ -161,11 +161,12 @@ class Device {
   shiftconv_device_t handle_ = nullptr;
 };
 
-/// Device memory, aligned to 256 bytes, with undefined contents. Must not outlive its device, nor be destroyed while work uses it.
+/// Device memory, aligned to 256 bytes, with undefined contents; of 0 bytes there is none, and get() is nullptr. Must not outlive
+/// its device, nor be destroyed while work uses it.
 class Memory {
  public:
   Memory(const Device& device, size_t bytes) : device_(device.handle()), bytes_(bytes) {
-    check(shiftconv_device_allocate(device_, bytes, &address_));
+    if (bytes != 0) check(shiftconv_device_allocate(device_, bytes, &address_));
   }
   ~Memory() { shiftconv_device_free(device_, address_); }
   Memory(Memory&& other) noexcept

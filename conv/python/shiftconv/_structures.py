@@ -91,7 +91,7 @@ class TensorsC(_Sized):
 
 
 class PlanOptionsC(_Sized):
-    _fields_ = [("size", c_size_t), ("algorithm", c_char_p), ("options", c_char_p), ("multiprocessors", c_uint32), ("batch_invariant", c_int32), ("constant_filter", c_int32), ("reserved", c_uint32)]
+    _fields_ = [("size", c_size_t), ("algorithm", c_char_p), ("options", c_char_p), ("multiprocessors", c_uint32), ("batch_invariant", c_int32), ("constant_filter", c_int32), ("no_workspace", c_int32)]
 
 
 class AutotuneC(_Sized):

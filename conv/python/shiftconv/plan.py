@@ -56,6 +56,7 @@ def _options(
     multiprocessors: int = 0,
     batch_invariant: bool = False,
     constant_filter: bool = False,
+    no_workspace: bool = False,
 ) -> PlanOptionsC:
     encoded = [None if text is None else text.encode() for text in (algorithm, options)]
     if not 0 <= multiprocessors < 1 << 32:
@@ -66,6 +67,7 @@ def _options(
         multiprocessors=multiprocessors,
         batch_invariant=bool(batch_invariant),
         constant_filter=bool(constant_filter),
+        no_workspace=bool(no_workspace),
     )
 
 
@@ -82,6 +84,7 @@ class Plan:
         batch_invariant: the outputs of an image are those that it has alone, bit for bit, whatever n is.
         constant_filter: everything that writes the filter has ended when a run is enqueued, so that kernels may read it while the
             work before the run in its stream still ends.
+        no_workspace: a plan whose runs need no workspace.
 
     Raises:
         Unsupported: no algorithm, or not the one asked for, can run the problem; gives each reason.
@@ -98,6 +101,7 @@ class Plan:
         multiprocessors: int = 0,
         batch_invariant: bool = False,
         constant_filter: bool = False,
+        no_workspace: bool = False,
     ) -> None:
         self._handle: Optional[ctypes.c_void_p] = None
         if isinstance(properties, Device):
@@ -107,7 +111,7 @@ class Plan:
             library().shiftconv_plan_create(
                 ctypes.byref(problem._c),
                 ctypes.byref(properties._c),
-                ctypes.byref(_options(algorithm, options, multiprocessors, batch_invariant, constant_filter)),
+                ctypes.byref(_options(algorithm, options, multiprocessors, batch_invariant, constant_filter, no_workspace)),
                 ctypes.byref(handle),
             )
         )

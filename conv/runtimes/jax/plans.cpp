@@ -34,11 +34,7 @@ std::string takeChoice(std::string& text, const std::string& word) {
 }  // namespace
 
 PlannedProblem::PlannedProblem(const Convolution& problem, const Device& device, const PlanOptions& options)
-    : problem_(problem), device_(device), plan_(problem, device.properties(), options), bytes_(problem.tensorBytes()) {
-  if (const size_t bytes = plan_.workspaceBytes(); bytes != 0)
-    throw Error(SHIFTCONV_STATUS_UNSUPPORTED, "calls from JAX have no workspace, but this plan needs " + std::to_string(bytes) +
-                                                  " bytes, as problems with zero points of input or filter do");
-}
+    : problem_(problem), device_(device), plan_(problem, device.properties(), options), bytes_(problem.tensorBytes()) {}
 
 std::shared_ptr<const Binding> PlannedProblem::bindingTo(const Addresses& addresses) {
   const std::lock_guard lock(mutex_);
@@ -63,6 +59,8 @@ PlannedProblem& PlanningDevice::plan(std::string_view text) {
   std::string line(text);
   const std::string choices = takeChoice(line, "options"), algorithm = takeChoice(line, "algorithm");
   PlanOptions options;
+  // XLA frees what a call allocates for itself when the call returns, and may replay it later in a command buffer.
+  options.no_workspace = 1;
   if (!algorithm.empty()) options.algorithm = algorithm.c_str();
   if (!choices.empty()) options.options = choices.c_str();
   return plans_.try_emplace(std::string(text), Convolution::parse(line), device_, options).first->second;

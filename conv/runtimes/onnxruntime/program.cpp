@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "conv/runtimes/onnxruntime/shapes.hpp"
 
@@ -13,6 +15,17 @@ namespace {
 
 constexpr size_t kTensorAlignment = 16;  // bytes, of what a binding takes
 constexpr size_t kForEver = std::numeric_limits<size_t>::max();
+
+/// A plan that packs the filter, and one that does the rest; nothing where a run makes nothing of its filter.
+std::optional<std::pair<Plan, Plan>> separated(const Plan& plan) {
+  if (plan.workspaceBytes() == 0) return std::nullopt;  // most plans
+  try {
+    return plan.separatePacking();
+  } catch (const Error& error) {
+    if (error.status() != SHIFTCONV_STATUS_UNSUPPORTED) throw;
+    return std::nullopt;
+  }
+}
 
 }  // namespace
 
@@ -103,23 +116,24 @@ size_t Program::bytesOf(int value) const { return static_cast<size_t>(elementsOf
 
 std::vector<int64_t> Program::stridesOf(int value) const { return deviceStrides(shapeOf(value), pitchOf(value)); }
 
+/// The smallest free block that is large enough, or a new one.
+size_t Program::takeBlock(size_t bytes) {
+  auto best = freeBlocks_.end();
+  for (auto at = freeBlocks_.begin(); at != freeBlocks_.end(); ++at)
+    if (blocks_[*at].bytes() >= bytes && (best == freeBlocks_.end() || blocks_[*at].bytes() < blocks_[*best].bytes())) best = at;
+  if (best == freeBlocks_.end()) {
+    blocks_.emplace_back(device_, bytes);
+    return blocks_.size() - 1;
+  }
+  const size_t block = *best;
+  freeBlocks_.erase(best);
+  return block;
+}
+
 void* Program::addressOf(int value) {
   const Place& place = places_.at(value);
   auto block = blockOf_.find(place.root);
-  if (block == blockOf_.end()) {
-    const size_t bytes = bytesOf(place.root);
-    // The smallest free block that is large enough.
-    auto best = freeBlocks_.end();
-    for (auto at = freeBlocks_.begin(); at != freeBlocks_.end(); ++at)
-      if (blocks_[*at].bytes() >= bytes && (best == freeBlocks_.end() || blocks_[*at].bytes() < blocks_[*best].bytes())) best = at;
-    if (best == freeBlocks_.end()) {
-      blocks_.emplace_back(device_, bytes);
-      block = blockOf_.emplace(place.root, blocks_.size() - 1).first;
-    } else {
-      block = blockOf_.emplace(place.root, *best).first;
-      freeBlocks_.erase(best);
-    }
-  }
+  if (block == blockOf_.end()) block = blockOf_.emplace(place.root, takeBlock(bytesOf(place.root))).first;
   return static_cast<std::byte*>(blocks_[block->second].get()) + static_cast<size_t>(place.channel) * elementBytes(typeOf(value));
 }
 
@@ -166,7 +180,24 @@ void Program::add(const Step& step, const Convolution& conv) {
     problem.beta = 1, problem.residual_type = typeOf(residual), tensors.residual = addressOf(residual);
     problem.residual_pixel_pitch = pitchOf(residual) == problem.k ? 0 : pitchOf(residual);
   }
-  const Plan plan(problem, device_.properties());
+  addRuns(Plan(problem, device_.properties()), tensors);
+}
+
+/// What a run makes of the filter is made now: it is constant.
+void Program::addRuns(Plan plan, Tensors tensors) {
+  if (std::optional<std::pair<Plan, Plan>> parts = separated(plan)) {
+    auto& [packing, rest] = *parts;
+    packed_.emplace_back(device_, packing.packedFilterBytes());
+    tensors.packed_filter = packed_.back().get();
+    packing.run(device_, tensors);
+    device_.synchronize();
+    plan = std::move(rest);
+  }
+  if (const size_t bytes = plan.workspaceBytes(); bytes != 0) {
+    const size_t block = takeBlock(bytes);
+    tensors.workspace = blocks_[block].get();
+    freeBlocks_.push_back(block);  // for the steps after this one
+  }
   bindings_.emplace_back(plan, device_, tensors);
   launches_.emplace_back([this, i = bindings_.size() - 1](shiftconv_stream_t stream) { bindings_[i].run(stream); });
 }

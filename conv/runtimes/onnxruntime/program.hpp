@@ -55,6 +55,7 @@ class Program {
   void add(const Step& step, const Reshape& reshape);
   void add(const Step&, const Extents&) {}  // lowering leaves none
   void add(const Step& step, const Concat& concat);
+  void addRuns(Plan plan, Tensors tensors);
   void addInputs();
   void addOutputs();
   void addPointwise(const shiftconv_pointwise_t& pointwise, const void* a, const void* b, void* output);
@@ -68,6 +69,7 @@ class Program {
   size_t bytesOf(int value) const;
   bool isAlias(const Step& step) const;
   void* addressOf(int value);
+  size_t takeBlock(size_t bytes);
   void releaseAfter(size_t step);
 
   const Island& island_;
@@ -80,7 +82,8 @@ class Program {
   std::vector<Memory> blocks_;      ///< of device memory
   std::map<int, size_t> blockOf_;   ///< of live roots
   std::vector<size_t> freeBlocks_;
-  std::vector<Edge> edges_;  ///< of the inputs, then of the outputs
+  std::vector<Memory> packed_;  ///< filters in the form that plans want
+  std::vector<Edge> edges_;     ///< of the inputs, then of the outputs
   std::vector<Binding> bindings_;
   std::vector<std::function<void(shiftconv_stream_t)>> launches_;
 };

@@ -61,7 +61,7 @@ std::shared_ptr<const Call> findCall(const CallKey& key) { return key.complete()
 
 std::shared_ptr<const Call> addCall(const CallKey& key, const Operands& operands, const Settings& settings) {
   static std::atomic<uint64_t> next = 0;
-  auto call = std::make_shared<const Call>(Call{next++, describe(operands, settings), settings.plan});
+  auto call = std::make_shared<const Call>(next++, describe(operands, settings), settings.plan);
   if (key.complete()) calls().add(key, call);
   return call;
 }

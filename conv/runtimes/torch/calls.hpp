@@ -2,19 +2,26 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "conv/runtimes/torch/arguments.hpp"
 
 namespace shiftconv::torch_glue {
 
 struct Call {
+  static constexpr size_t kUnknown = ~size_t{0};
+
   uint64_t id;  ///< of no other call of this process
   Described described;
-  std::string plan;  ///< as Settings has it
+  std::string plan;                                      ///< as Settings has it
+  mutable std::atomic<size_t> workspaceBytes{kUnknown};  ///< of its plan, once there is one: all its tensors are on one device
+
+  Call(uint64_t number, Described all, std::string choice) : id(number), described(all), plan(std::move(choice)) {}
 };
 
 /// All that describe() looks at.

@@ -46,9 +46,25 @@ Tensors addressesOf(const Operands& operands) {
   return tensors;
 }
 
+/// Bytes from PyTorch's allocator, which knows of streams and captures: given back when the call returns, they are used again only
+/// after its launches. Equal calls mostly get equal addresses, so that bindings are found.
+Tensor allocateWorkspace(size_t bytes, const Tensor& like) {
+  const int64_t size = static_cast<int64_t>(bytes), stride = 1;
+  AtenTensorHandle made = nullptr;
+  checkTorch(aoti_torch_empty_strided(1, &size, &stride, aoti_torch_dtype_uint8(), like.deviceType(), like.deviceIndex(), &made));
+  return Tensor(made);
+}
+
 void runOnGpu(const Call& call, const Operands& operands) {
   const int32_t index = operands.x.deviceIndex();
-  bindingFor(call, cudaDevice(index), addressesOf(operands))->run(currentCudaStream(index));
+  OpenDevice& device = cudaDevice(index);
+  Tensors tensors = addressesOf(operands);
+  Tensor workspace;
+  if (const size_t bytes = workspaceBytesOf(call, device); bytes != 0) {
+    workspace = allocateWorkspace(bytes, operands.x);
+    tensors.workspace = workspace.data();
+  }
+  bindingFor(call, device, tensors)->run(currentCudaStream(index));
 }
 
 // An emulated device has memory of its own.
@@ -76,6 +92,8 @@ void runEmulated(const Call& call, const Operands& operands) {
   tensors.input = address(input), tensors.second_input = address(second);
   tensors.filter = address(filter), tensors.bias = address(bias);
   tensors.residual = address(residual), tensors.channel_scale = address(channelScale), tensors.output = address(output);
+  const Memory workspace(device, plan->workspaceBytes());
+  tensors.workspace = workspace.get();
   plan->run(device, tensors);
   device.copyToHost(host.output, tensors.output, bytes.output);
   device.synchronize();

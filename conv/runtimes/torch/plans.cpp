@@ -29,15 +29,15 @@ static_assert(offsetof(shiftconv_problem_t, transposed) == SHIFTCONV_PROBLEM_SIZ
 
 struct BindingKey {
   uint64_t call;
-  std::array<const void*, 7> addresses;
+  std::array<const void*, 8> addresses;
 
   bool operator==(const BindingKey&) const = default;
 };
 
 BindingKey keyOf(const Call& call, const Tensors& tensors) {
-  return {
-      call.id,
-      {tensors.input, tensors.second_input, tensors.filter, tensors.bias, tensors.residual, tensors.channel_scale, tensors.output}};
+  return {call.id,
+          {tensors.input, tensors.second_input, tensors.filter, tensors.bias, tensors.residual, tensors.channel_scale,
+           tensors.output, tensors.workspace}};
 }
 
 struct KeyHash {
@@ -76,10 +76,7 @@ std::shared_ptr<const Plan> makePlan(const PlanKey& key, OpenDevice& device) {
   if (!rest.empty()) options.options = rest.c_str();
   Convolution problem;
   static_cast<shiftconv_problem_t&>(problem) = key.problem;
-  auto plan = std::make_shared<const Plan>(problem, device.properties, options);
-  if (plan->workspaceBytes() != 0)
-    throw std::runtime_error("shiftconv: " + problem.describe() + " needs a workspace, which this operator has not");
-  return plan;
+  return std::make_shared<const Plan>(problem, device.properties, options);
 }
 
 struct Named {
@@ -115,6 +112,15 @@ std::shared_ptr<const Plan> planFor(const shiftconv_problem_t& problem, OpenDevi
   std::shared_ptr<const Plan> plan = makePlan(key, device);
   plans().add(key, plan);
   return plan;
+}
+
+size_t workspaceBytesOf(const Call& call, OpenDevice& device) {
+  size_t bytes = call.workspaceBytes.load(std::memory_order_relaxed);
+  if (bytes == Call::kUnknown) {
+    bytes = planFor(call.described.problem, device, call.plan)->workspaceBytes();
+    call.workspaceBytes.store(bytes, std::memory_order_relaxed);
+  }
+  return bytes;
 }
 
 std::shared_ptr<const Binding> bindingFor(const Call& call, OpenDevice& device, const Tensors& tensors) {

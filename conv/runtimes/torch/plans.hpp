@@ -18,8 +18,11 @@ inline constexpr size_t kMostBindings = 2048;
 /// The plan for a problem on a device. `choice` is "", "algorithm" or "algorithm:options". Throws Error.
 std::shared_ptr<const Plan> planFor(const shiftconv_problem_t& problem, OpenDevice& device, const std::string& choice);
 
-/// The plan of a call with its tensors. Throws Error, and std::invalid_argument where tensors are misaligned or overlap, with the
-/// names that the operator has for them.
+/// What a run of the call's plan needs. Throws Error.
+size_t workspaceBytesOf(const Call& call, OpenDevice& device);
+
+/// The plan of a call with its tensors, a workspace among them where it needs one. Throws Error, and std::invalid_argument where
+/// tensors are misaligned or overlap, with the names that the operator has for them.
 std::shared_ptr<const Binding> bindingFor(const Call& call, OpenDevice& device, const Tensors& tensors);
 
 /// Whether bindingFor would find its binding.

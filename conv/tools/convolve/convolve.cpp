@@ -133,8 +133,8 @@ bool convolve(const Line& line, const Options& options, const Device& device) {
 
   phase.emplace("bind");
   Tensors arguments = tensors.arguments();
-  const Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 256));
-  arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
+  const Memory workspace(device, plan.workspaceBytes());
+  arguments.workspace = workspace.get();
   const Binding binding(plan, device, arguments);
   tensors.poison(kPoison);
   check(shiftconv_stream_synchronize(device.handle(), nullptr));

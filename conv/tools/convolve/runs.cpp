@@ -102,8 +102,8 @@ Errors runPlan(const Case& one, const Device& device, const Plan& plan, std::vec
   DeviceTensors tensors(device, one);
   tensors.poison(kPoison);
   Tensors arguments = tensors.arguments();
-  const Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 256));
-  arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
+  const Memory workspace(device, plan.workspaceBytes());
+  arguments.workspace = workspace.get();
   plan.run(device, arguments);
   output = tensors.download(TensorName::Output);
   return compare(one.problem, one.exact(accumulationsIn(plan.describe())), output, kPoison);

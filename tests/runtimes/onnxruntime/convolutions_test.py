@@ -2,6 +2,7 @@
 import random
 import unittest
 
+import shiftconv
 from graphs import ARGUMENTS, DEVICE, UNIT, Graph, assigned, main, onCpu, sc, session
 import numpy as np
 import reference
@@ -57,8 +58,8 @@ class RandomConvolution:
             places.append((small, large) if self.autoPad == "SAME_UPPER" else (large, small))
         return places
 
-    def bound(self, shape):
-        """The library's own."""
+    def line(self):
+        """The problem in the library's notation."""
         kind = "f32" if self.dtype == np.float32 else "f16"
         ones = (1,) * (3 - len(self.taps))
 
@@ -73,12 +74,48 @@ class RandomConvolution:
         text += f" pad {','.join(map(str, pads))} stride {','.join(map(str, (*ones, *self.strides)))}"
         text += f" dilation {','.join(map(str, (*ones, *self.dilations)))} -> {kind}"
         text += "" if self.bias is None else f" bias {kind}"
-        text += " relu" if self.relu else ""
+        return text + (" relu" if self.relu else "")
+
+    def bound(self, shape):
+        """The library's own."""
         inner = (shape[0], *shape[2:], shape[1])
-        return np.moveaxis(reference.exact(text, [x, w, self.bias, None, None], inner, DEVICE)[1], -1, 1)
+        x, w = (np.moveaxis(array, 1, -1) for array in (self.x, self.w))
+        return np.moveaxis(reference.exact(self.line(), [x, w, self.bias, None, None], inner, DEVICE)[1], -1, 1)
+
+
+class GroupsInThreeDimensions(RandomConvolution):
+    """The planner's choice merges groups on both emulated devices, and packs the filter for that."""
+
+    def __init__(self, seed, images):
+        rng = np.random.default_rng(seed)
+        self.dtype, self.groups, self.autoPad, self.relu, self.bias = np.float16, 2, "NOTSET", True, None
+        self.extents, self.taps, self.strides, self.dilations, self.pads = [5, 16, 17], [3, 3, 3], [1] * 3, [1, 2, 2], [1, 2, 2, 1, 2, 2]
+        self.x = rng.uniform(-1, 1, (images, 8, *self.extents)).astype(self.dtype)
+        self.w = np.random.default_rng(7).uniform(-1, 1, (8, 4, 3, 3, 3)).astype(self.dtype)
 
 
 class Convolutions(unittest.TestCase):
+    def judge(self, test, result):
+        """The error in shares of its bound."""
+        expected = test.onCpu(absolute=False)
+        self.assertEqual(result.shape, expected.shape)
+        # The CPU provider adds in f32 in some order: each term is rounded once for each that follows.
+        terms = test.w[0].size + 2
+        bound = test.bound(result.shape) + terms * UNIT * test.onCpu(absolute=True)
+        error = np.abs(result.astype(np.float64) - expected)
+        self.assertTrue(np.all(error <= bound), f"error {np.max(error - bound)} beyond the bound")
+        return float(np.max(error / np.where(bound > 0, bound, 1)))
+
+    def testPlansThatPackTheFilter(self):
+        """Two numbers of images, each with a program of its own, in turns: the filter is packed once for each."""
+        graph, tests = Graph(), [GroupsInThreeDimensions(seed, images) for seed, images in ((1, 2), (2, 1), (3, 2))]
+        for test in tests[:2] if DEVICE.startswith("emulated") else ():  # a GPU has other plans
+            self.assertEqual(shiftconv.Plan(shiftconv.Problem.parse(test.line()), shiftconv.Device(DEVICE)).algorithm, "merged")
+        graph.output(tests[0].addTo(graph, "y", graph.input("x", ("images", *tests[0].x.shape[1:]), np.float16)), np.float16)
+        made = session(graph.bytes())
+        for test in tests:
+            self.judge(test, made.run(None, {"x": test.x})[0])
+
     def testRandomOnes(self):
         """Several in a model, each an island of its own."""
         print(f"seed {ARGUMENTS.seed}, {ARGUMENTS.problems} problems", flush=True)
@@ -95,14 +132,7 @@ class Convolutions(unittest.TestCase):
             results = made.run(None, {f"x{i}": test.x for i, test in enumerate(tests)})
             for i, (test, result) in enumerate(zip(tests, results)):
                 with self.subTest(seed=ARGUMENTS.seed * 100000 + first + i, x=test.x.shape, w=test.w.shape):
-                    expected = test.onCpu(absolute=False)
-                    self.assertEqual(result.shape, expected.shape)
-                    # The CPU provider adds in f32 in some order: each term is rounded once for each that follows.
-                    terms = test.w[0].size + 2
-                    bound = test.bound(result.shape) + terms * UNIT * test.onCpu(absolute=True)
-                    error = np.abs(result.astype(np.float64) - expected)
-                    self.assertTrue(np.all(error <= bound), f"error {np.max(error - bound)} beyond the bound")
-                    largest = max(largest, float(np.max(error / np.where(bound > 0, bound, 1))))
+                    largest = max(largest, self.judge(test, result))
         print(f"largest error {largest:.3f} of its bound", flush=True)
 
     def testTf32IsAChoice(self):

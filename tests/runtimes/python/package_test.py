@@ -40,7 +40,7 @@ class Structures(unittest.TestCase):
             "ESTIMATE": EstimateC,
             "TENSORS": TensorsC,
         }
-        # transposed, rounding, output_padding, upsample, layouts, split, filter_flipped; second_input, packed_filter; multiprocessors, batch_invariant, constant_filter, reserved
+        # transposed, rounding, output_padding, upsample, layouts, split, filter_flipped; second_input, packed_filter; multiprocessors, batch_invariant, constant_filter, no_workspace
         grown = {"PROBLEM": 4 + 4 + 6 * 8 + 2 * 4 + 3 * 8 + 2 * 4, "TENSOR_BYTES": 8, "TENSORS": 8 + 8, "PLAN_OPTIONS": 4 + 4 + 4 + 4}
         for name, structure in structures.items():
             self.assertEqual(ctypes.sizeof(structure), sizes[name] + grown.get(name, 0), name)

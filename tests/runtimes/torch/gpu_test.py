@@ -84,6 +84,33 @@ class Gpu(unittest.TestCase):
             self.check(out, expected)
             self.check(y, expected.relu())
 
+    def test_workspaces(self):
+        """Plans that write the filter in another form: two layers at once in streams, and a graph that owns its workspaces."""
+        x, w = random(1, 16, 160, 160), random(16, 16, 3, 3, seed=2)
+        grouped, of_groups = random(2, 128, 5, 9, 10), random(128, 32, 3, 3, 3, seed=3) * (random(128, 32, 3, 3, 3, seed=4) > 1)
+        expected = F.conv2d(x.float(), w.float(), padding=1), F.conv3d(grouped.float(), of_groups.float(), padding=1, groups=4)
+
+        def run():
+            return sct.conv(x, w, padding=1), sct.conv(grouped, of_groups, padding=1, groups=4), sct.conv(x, -w, padding=1)
+        streams = [torch.cuda.Stream() for _ in range(2)]
+        torch.cuda.synchronize()
+        results = []
+        for _ in range(20):
+            for stream in streams:
+                with torch.cuda.stream(stream):
+                    results.append(run())
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            results.append(run())
+        others = [torch.full((1 << 22,), torch.nan, device="cuda") for _ in range(8)]  # what the graph needs is not given away
+        graph.replay()
+        torch.cuda.synchronize()
+        for joined, merged, negative in results:
+            self.check(joined, expected[0])
+            self.check(merged, expected[1])
+            self.check(negative, -expected[0])
+        del others
+
     def test_side_streams(self):
         w = random(64, 64, 3, 3, seed=2)
         for seed in range(4):

@@ -68,6 +68,18 @@ class Results(Case):
         self.check(y, expected.relu())
         self.assertTrue(y.is_contiguous(memory_format=torch.channels_last))
 
+    def test_plans_with_a_workspace(self):
+        """merged writes the filter there. The second problem has it without being asked for."""
+        for groups, channels, extents, plan in ((4, 16, (2, 3, 5), "merged"), (2, 8, (5, 16, 17), "")):
+            x, w = random(2, channels, *extents), random(channels, channels // groups, 3, 3, 3, seed=2)
+            x, w = (t * (torch.rand(t.shape, generator=torch.Generator().manual_seed(4)) < 0.2) for t in (x, w))  # sums stay short
+            options = dict(padding=(1, 2, 2), dilation=(1, 2, 2), groups=groups)
+            expected = F.conv3d(x.float(), w.float(), **options)
+            self.check(sct.conv(x, w, plan=plan, **options), expected)
+            y = torch.full_like(x, torch.nan)
+            self.assertIs(sct.conv(x, w, plan=plan, out=y, **options), y)
+            self.check(y, expected)
+
     def test_dtypes(self):
         for dtype in (torch.float16, torch.bfloat16, torch.float32):
             x, w = random(1, 8, 5, 6, dtype=dtype), random(8, 8, 3, 3, dtype=dtype, seed=2)
