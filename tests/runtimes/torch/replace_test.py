@@ -279,6 +279,101 @@ class Replace(unittest.TestCase):
         self.assertEqual(call.flops, 2 * 3 * 2 * 16 * 4 * 9)
         self.assertEqual(made.shiftconv_census.share, module.flops / (module.flops + call.flops))
 
+    def test_modules_of_other_packages(self):
+        """As timm has them: a normalisation that goes on with an activation, and convolutions that standardise and scale their weights."""
+
+        class NormAct(nn.BatchNorm2d):
+            def __init__(self, channels):
+                super().__init__(channels)
+                self.drop, self.act = nn.Identity(), nn.ReLU(inplace=True)
+
+            def forward(self, x):
+                torch._assert(x.ndim == 4, f"expected 4D input (got {x.ndim}D input)")
+                training = self.training or (self.running_mean is None and self.running_var is None)
+                x = F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, training, 0.1, self.eps)
+                return self.act(self.drop(x))
+
+        class Scaled(nn.Conv2d):
+            def __init__(self, *arguments, **named):
+                super().__init__(*arguments, **named)
+                self.gain, self.scale = nn.Parameter(torch.rand(self.out_channels, 1, 1, 1) + 0.5), 0.3
+
+            def forward(self, x):
+                weight = F.batch_norm(
+                    self.weight.reshape(1, self.out_channels, -1), None, None, weight=(self.gain * self.scale).view(-1),
+                    training=True, momentum=0.0, eps=1e-6,
+                ).reshape_as(self.weight)  # fmt: skip
+                return F.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.norm = nn.Conv2d(8, 16, 3, padding=1, bias=False), NormAct(16)
+                self.scaled, self.alone = Scaled(16, 24, 3, stride=2, groups=2), NormAct(8)
+
+            def forward(self, x):
+                return F.silu(self.scaled(self.norm(self.conv(self.alone(x)))))
+
+        made = self.replaced(Model(), inputs(2, 8, 6, 7))
+        self.assertEqual(self.fused(made), {"conv": ["batch_norm", "bias", "relu"], "scaled": ["bias", "silu"]})
+        self.assertEqual(self.kinds(made).count("ShiftConv"), 2)
+        calls = [node.target for node in made.graph.nodes if node.op == "call_function"]
+        self.assertEqual(calls.count(F.batch_norm), 1)  # of the input, which follows no convolution
+        with torch.no_grad():
+            self.assertEqual(made(inputs(1, 8, 9, 5).half()).shape, (1, 24, 4, 2))
+
+    def test_padding_as_tensorflow(self):
+        """timm's Conv2dSame, whose padding depends on the image."""
+
+        class Conv2dSame(nn.Conv2d):
+            def forward(self, x):
+                totals = [
+                    max((-(-extent // step) - 1) * step + (taps - 1) * dilation + 1 - extent, 0)
+                    for extent, step, taps, dilation in zip(x.shape[2:], self.stride, self.kernel_size, self.dilation)
+                ]
+                flat = [number for total in reversed(totals) for number in (total // 2, total - total // 2)]
+                return F.conv2d(F.pad(x, flat), self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
+
+        model = nn.Sequential(
+            Conv2dSame(8, 16, 3, 2, bias=False), nn.BatchNorm2d(16), nn.SiLU(), Conv2dSame(16, 16, (4, 5), (1, 2), dilation=(2, 1), groups=2)
+        )
+        made = self.replaced(model, inputs(2, 8, 10, 7))
+        self.assertEqual(self.fused(made), {"0": ["batch_norm", "bias", "silu"], "3": ["bias"]})
+        with torch.no_grad():
+            for extents in ((9, 8), (5, 5), (10, 7)):
+                x = inputs(1, 8, *extents)
+                expected = with_statistics(model)(x)
+                torch.testing.assert_close(made(x.half()).float(), expected, rtol=4e-3, atol=4e-3)
+
+    def test_modules_that_cannot_be_followed(self):
+        """They stay as they are, and the model around them is followed."""
+
+        class Branch(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU())
+
+            def forward(self, x):
+                x += 1  # seen by the others
+                return self.inner(x) if float(x.sum()) > -1e9 else x
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.norm, self.branch = nn.Conv2d(8, 16, 1), nn.BatchNorm2d(16), Branch()
+                self.last = nn.Conv2d(16, 16, 3, padding=1)
+
+            def forward(self, x):
+                y = self.norm(self.first(x)).relu()
+                z = self.last(y)
+                return z + self.branch(y) + y
+
+        made = self.replaced(Model(), inputs(1, 8, 5, 6))
+        self.assertEqual(self.fused(made), {"branch.inner.0": ["bias"], "first": ["batch_norm", "bias", "relu"], "last": ["bias"]})
+        self.assertTrue(made.shiftconv_census.traced)
+        self.assertEqual(made.shiftconv_census.note, "not followed, so convolutions in them are exchanged by themselves: branch")
+        self.assertIsInstance(made.branch.inner[0], sct.ShiftConv)
+
     def test_a_model_that_cannot_be_traced(self):
         class Model(nn.Module):
             def __init__(self):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 import warnings
 from typing import Any, Callable, Optional, Sequence
 
 import torch
-import torch.nn.functional as F
-from torch import fx, nn
+from torch import fx
 
 from . import patterns
 from .census import Census
 from .deciding import Decider
+from .rebuilding import make_modules
 from .replacing import decide_all, finish, fold_all, in_channels_last
 
 _OPTIONS = {"tune": False, "tune_seconds": 1.0, "rest": "inductor", "census": None}
@@ -49,7 +48,7 @@ def backend(
     device = next((value.device for value in example_inputs if isinstance(value, torch.Tensor)), torch.device("cpu"))
     with torch.no_grad():
         _write_shapes(model)
-        _make_modules(model, _constants(model, example_inputs))
+        make_modules(model, _constants(model, example_inputs))
         found = fold_all(model)
         _convert(model, found)
         census = Census(decide_all(model, found, Decider(device, chosen["tune"], chosen["tune_seconds"])), traced=True)
@@ -78,74 +77,6 @@ def _write_shapes(model: fx.GraphModule) -> None:
             sizes = [size.node.hint if isinstance(size, torch.SymInt) else size for size in value.shape]
             if None not in sizes:
                 node.meta["tensor_meta"] = types.SimpleNamespace(shape=tuple(sizes), dtype=value.dtype)
-
-
-_CONVOLUTIONS = {torch.conv1d: nn.Conv1d, torch.conv2d: nn.Conv2d, torch.conv3d: nn.Conv3d}
-_NORMS = dict(zip(patterns.CONVOLUTIONS, patterns.BATCH_NORMS))
-_CONVOLUTION = inspect.signature(lambda input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1: None)
-_NORM = inspect.signature(F.batch_norm)
-
-
-def _make_modules(model: fx.GraphModule, constants: dict[fx.Node, torch.Tensor]) -> None:
-    """Makes calls of functions with constant weights calls of modules again, as symbolic tracing gives them."""
-    for node in list(model.graph.nodes):
-        if node.op != "call_function":
-            continue
-        made: Optional[nn.Module] = None
-        if node.target in _CONVOLUTIONS:
-            arguments = _bound(_CONVOLUTION, node)
-            if _are_constant(constants, arguments["weight"], arguments["bias"]):
-                made = _convolution(_CONVOLUTIONS[node.target], arguments, constants)
-        elif node.target is F.batch_norm:
-            arguments = _bound(_NORM, node)
-            before = patterns.module_of(arguments["input"], model)
-            numbers = [arguments[name] for name in ("running_mean", "running_var", "weight", "bias")]
-            if type(before) in _NORMS and not arguments["training"] and _are_constant(constants, *numbers) and numbers[0] is not None:
-                made = _norm(_NORMS[type(before)], [constants.get(number) for number in numbers], arguments["eps"])
-        if made is not None:
-            with model.graph.inserting_after(node):
-                call = model.graph.call_module(patterns.add_module(model, node.name, made), (arguments["input"],))
-            call.meta.update(node.meta, shiftconv_name=_name_of(node))
-            node.replace_all_uses_with(call)
-            model.graph.erase_node(node)
-
-
-def _bound(signature: inspect.Signature, node: fx.Node) -> dict[str, Any]:
-    bound = signature.bind(*node.args, **node.kwargs)
-    bound.apply_defaults()
-    return bound.arguments
-
-
-def _are_constant(constants: dict[fx.Node, torch.Tensor], *values: Any) -> bool:
-    return all(value is None or value in constants for value in values)
-
-
-def _convolution(kind: Any, arguments: dict[str, Any], constants: dict[fx.Node, torch.Tensor]) -> nn.Module:
-    weight = constants[arguments["weight"]]
-    made = kind(
-        weight.shape[1] * arguments["groups"], weight.shape[0], tuple(weight.shape[2:]), arguments["stride"], arguments["padding"],
-        arguments["dilation"], arguments["groups"], bias=arguments["bias"] is not None, device="meta",
-    )  # fmt: skip
-    made.weight = nn.Parameter(weight.detach(), requires_grad=False)
-    if arguments["bias"] is not None:
-        made.bias = nn.Parameter(constants[arguments["bias"]].detach(), requires_grad=False)
-    return made.eval()
-
-
-def _norm(kind: Any, numbers: Sequence[Optional[torch.Tensor]], eps: float) -> nn.Module:
-    mean, variance, weight, bias = numbers
-    assert mean is not None and variance is not None
-    made = kind(mean.numel(), eps, affine=False).eval()
-    made.running_mean, made.running_var = mean.detach(), variance.detach()
-    made.weight, made.bias = (None if value is None else nn.Parameter(value.detach(), requires_grad=False) for value in (weight, bias))
-    return made
-
-
-def _name_of(node: fx.Node) -> str:
-    """Where its module is in the model, or the node's name."""
-    stack = node.meta.get("nn_module_stack")
-    path = next(reversed(stack.values()))[0] if stack else ""
-    return path.partition("].")[2] or node.name
 
 
 def _convert(model: fx.GraphModule, found: Any) -> None:

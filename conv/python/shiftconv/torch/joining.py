@@ -59,7 +59,8 @@ class Joined(torch.nn.Module):
         sizes = None
         for conv, given in parts:
             if conv is not None and sizes is None:
-                sizes = output_sizes(given[0].shape, conv.weight.shape, conv.stride, conv.flat_padding, conv.dilation)
+                pads = [number for pair in conv.padding_of(given[0].shape) for number in pair]
+                sizes = output_sizes(given[0].shape, conv.weight.shape, conv.stride, pads, conv.dilation)
         assert sizes is not None  # there is a convolution
         sizes[1] = sum(channels)
         out = torch.empty_strided(sizes, channels_last_strides(sizes), dtype=x.dtype, device=x.device)

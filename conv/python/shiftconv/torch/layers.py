@@ -28,6 +28,7 @@ class ShiftConv(torch.nn.Module):
     """``conv`` with constant weights: ``forward(x, residual=None, out=None)``. x may be a pair, whose channels follow one another.
 
     The weight keeps its dtype, in channels_last; the bias is float32. Neither requires grad. An x that is not channels_last is copied.
+    With padding "same", also with strides, there are ceil(extent / stride) outputs, and the odd zero is the last, as in TensorFlow.
     """
 
     weight: torch.Tensor
@@ -39,7 +40,7 @@ class ShiftConv(torch.nn.Module):
         bias: Optional[torch.Tensor] = None,
         *,
         stride: Sequence[int] = (1,),
-        padding: Sequence[int] = (0,),
+        padding: Union[Sequence[int], str] = (0,),
         dilation: Sequence[int] = (1,),
         groups: int = 1,
         activation: Any = None,
@@ -50,7 +51,9 @@ class ShiftConv(torch.nn.Module):
         self.register_buffer("bias", None if bias is None else bias.detach().float())
         spatial = weight.dim() - 2
         self.stride, self.dilation = tuple(spread(stride, spatial)), tuple(spread(dilation, spatial))
-        self.padding = tuple(pairs_of(padding, spatial))
+        if isinstance(padding, str) and padding != "same":
+            raise ValueError(f'shiftconv: padding must be numbers or "same", but is {padding!r}')
+        self.padding: Optional[tuple[tuple[int, int], ...]] = None if isinstance(padding, str) else tuple(pairs_of(padding, spatial))
         self.groups, self.activation = groups, activation
         self.plan = plan
 
@@ -62,14 +65,29 @@ class ShiftConv(torch.nn.Module):
     @plan.setter
     def plan(self, plan: str) -> None:
         self._plan = plan
-        self._settings = settings(
-            self.weight.shape, self.stride, self.padding, self.dilation, self.groups, self.activation, "default", plan
-        )
+        self._settings = None if self.padding is None else self._settings_for(self.padding)
+        self._settings_of: dict[tuple[int, ...], Optional[str]] = {}  # with padding "same", by the spatial extents of x
 
-    @property
-    def flat_padding(self) -> list[int]:
-        """(before, after) of each spatial dimension, one after the other."""
-        return [number for pair in self.padding for number in pair]
+    def _settings_for(self, padding: Sequence[tuple[int, int]]) -> Optional[str]:
+        return settings(self.weight.shape, self.stride, padding, self.dilation, self.groups, self.activation, "default", self._plan)
+
+    def padding_of(self, x_shape: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """(before, after) of each spatial dimension, for an x of this shape."""
+        if self.padding is not None:
+            return self.padding
+        totals = [
+            max((-(-extent // step) - 1) * step + (taps - 1) * dilation + 1 - extent, 0)
+            for extent, step, taps, dilation in zip(x_shape[2:], self.stride, self.weight.shape[2:], self.dilation)
+        ]
+        return [(total // 2, total - total // 2) for total in totals]
+
+    def _known_settings(self, x_shape: Sequence[int]) -> Optional[str]:
+        if self.padding is not None:
+            return self._settings
+        extents = tuple(x_shape[2:])
+        if extents not in self._settings_of:
+            self._settings_of[extents] = self._settings_for(self.padding_of(x_shape))
+        return self._settings_of[extents]
 
     def forward(
         self,
@@ -82,21 +100,23 @@ class ShiftConv(torch.nn.Module):
         if isinstance(x, tuple):
             return conv(
                 tuple(channels_last(part) for part in x), self.weight, self.bias, None if residual is None else channels_last(residual),
-                stride=self.stride, padding=self.padding, dilation=self.dilation, groups=self.groups, activation=self.activation,
-                plan=self.plan, out=out,
+                stride=self.stride, padding=self.padding_of(x[0].shape), dilation=self.dilation, groups=self.groups,
+                activation=self.activation, plan=self.plan, out=out,
             )  # fmt: skip
         if type(x) is torch.Tensor or not is_distributed(x):  # of those, conv sees to the layout of the parts
             x = channels_last(x)
             residual = None if residual is None else channels_last(residual)
-        if torch.compiler.is_compiling() or type(x) is not torch.Tensor or self._settings is None or torch.is_grad_enabled():
+        calls_conv = torch.compiler.is_compiling() or type(x) is not torch.Tensor or torch.is_grad_enabled()
+        prepared = None if calls_conv else self._known_settings(x.shape)
+        if prepared is None:
             return conv(
-                x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
+                x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding_of(x.shape), dilation=self.dilation,
                 groups=self.groups, activation=self.activation, plan=self.plan, out=out,
             )  # fmt: skip
         constant = self._buffers  # attributes of a module take PyTorch longer
         if out is None:
-            return PREPARED(x, constant["weight"], constant["bias"], residual, None, self._settings, None)
-        PREPARED_OUT(x, constant["weight"], constant["bias"], residual, None, self._settings, out)
+            return PREPARED(x, constant["weight"], constant["bias"], residual, None, prepared, None)
+        PREPARED_OUT(x, constant["weight"], constant["bias"], residual, None, prepared, out)
         return out
 
     def _apply(self, fn: Any, recurse: bool = True) -> "ShiftConv":
@@ -111,7 +131,7 @@ class ShiftConv(torch.nn.Module):
         """What a call with a dense x of this shape computes."""
         spatial = len(x_shape) - 2
         problem = Problem(n=x_shape[0], c=x_shape[1], k=self.weight.shape[0], h=1, r=1, groups=self.groups)
-        for i, (before, after) in enumerate(self.padding):
+        for i, (before, after) in enumerate(self.padding_of(x_shape)):
             axis = 3 - spatial + i
             setattr(problem, "dhw"[axis], x_shape[2 + i])
             setattr(problem, "trs"[axis], self.weight.shape[2 + i])
@@ -131,6 +151,6 @@ class ShiftConv(torch.nn.Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{tuple(self.weight.shape)}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"{tuple(self.weight.shape)}, stride={self.stride}, padding={self.padding or 'same'}, dilation={self.dilation}, "
             f"groups={self.groups}, activation={self.activation!r}, bias={self.bias is not None}, plan={self.plan!r}"
         )

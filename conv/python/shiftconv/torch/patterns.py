@@ -66,6 +66,11 @@ def is_convolution(module: Optional[nn.Module]) -> bool:
     return any(isinstance(module, base) and type(module).forward is base.forward for base in CONVOLUTIONS)
 
 
+def pads_as_tensorflow(module: Optional[nn.Module]) -> bool:
+    """timm's, which has as many zeros around as give ceil(extent / stride) outputs."""
+    return type(module).__name__ == "Conv2dSame" and isinstance(module, nn.Conv2d)
+
+
 _CALLS = (torch.conv1d, torch.conv2d, torch.conv3d)
 
 
@@ -131,12 +136,35 @@ class Tracer(fx.Tracer):
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         return (
-            is_convolution(m) or type(m).__name__ in ("FrozenBatchNorm2d", *_DROPPING) or super().is_leaf_module(m, module_qualified_name)
+            is_convolution(m)
+            or pads_as_tensorflow(m)
+            or type(m).__name__ in ("FrozenBatchNorm2d", *_DROPPING)
+            or super().is_leaf_module(m, module_qualified_name)
         )
 
 
+    def call_module(self, m: nn.Module, forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        last, depth = next(iter(reversed(self.graph.nodes)), None), len(self.module_stack)
+        try:
+            return super().call_module(m, forward, args, kwargs)
+        except Exception:  # what it does depends on values or shapes: it stays as it is, and the rest can be followed
+            for node in reversed(list(self.graph.nodes)):
+                if node is last:
+                    break
+                self.graph.erase_node(node)
+            while len(self.module_stack) > depth:
+                self.module_stack.popitem()
+            return self.create_proxy("call_module", self.path_of_module(m), args, kwargs)
+
+
+def is_opaque(module: Optional[nn.Module]) -> bool:
+    """One of another package that stayed as it is: it may do anything to what it takes."""
+    return module is not None and not type(module).__module__.startswith(("torch.", "torchvision.", __package__))
+
+
 def traced(model: nn.Module) -> fx.GraphModule:
-    """The model as a graph. Raises what the tracer raises where it cannot follow."""
+    """The model as a graph, in which modules that the tracer cannot follow stay as they are. Raises what the tracer raises where that
+    is the model itself."""
     tracer = Tracer()
     return fx.GraphModule(model, tracer.trace(model), type(model).__name__)
 
@@ -235,9 +263,11 @@ def zero_padding(node: fx.Node, model: fx.GraphModule, spatial: int) -> Optional
 
 def writes_to(node: fx.Node, target: fx.Node, model: fx.GraphModule) -> bool:
     """Whether a node changes a tensor that it takes."""
+    module = module_of(node, model)
+    if is_opaque(module) and not is_convolution(module) and not pads_as_tensorflow(module):
+        return target in node.all_input_nodes
     if not node.args or node.args[0] is not target:
         return False
-    module = module_of(node, model)
     if module is not None:
         return bool(getattr(module, "inplace", False))
     if node.op == "call_method":

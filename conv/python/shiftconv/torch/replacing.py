@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 from typing import Any, Callable, Optional, Sequence, Union
 
 import torch
@@ -15,6 +17,7 @@ from .census import Census, Layer
 from .deciding import Decider
 from .folding import folded
 from .layers import LAYOUTS, ShiftConv
+from .rebuilding import rebuild
 
 
 def replace(
@@ -23,9 +26,9 @@ def replace(
     """A copy of a model for inference, with its convolutions in ShiftConv.
 
     The model is traced by torch.fx. Batch normalisation is folded into weights in float32, and bias, zero padding, the addition of a
-    residual and the activation run in the convolution's kernel, which also writes its part of a concatenation along the channels. Where
-    the model cannot be traced, each convolution module is exchanged by itself, with its bias. A convolution stays with aten, with its
-    batch normalisation folded all the same, where ShiftConv refuses it or has only ``direct`` for it.
+    residual and the activation run in the convolution's kernel, which also writes its part of a concatenation along the channels. Where a
+    module, or the model, cannot be traced, it stays as it is, and each convolution module in it is exchanged by itself. A convolution
+    stays with aten, with its batch normalisation folded all the same, where ShiftConv refuses it or has only ``direct`` for it.
 
     Args:
         model: left as it is. Give it in float32, so that folding loses nothing.
@@ -50,15 +53,18 @@ def replace(
         model = copy.deepcopy(model).eval()
         inputs = tuple(in_channels_last(value) for value in inputs)
         try:
-            traced, note = patterns.traced(model), ""
+            traced, note = _traced(model), ""
         except Exception as error:  # whatever a model does that a tracer cannot follow
             traced, note = None, f"not traced, so nothing but bias is fused: {type(error).__name__}: {error}".splitlines()[0]
+        is_traced = traced is not None
         if traced is None:
-            layers = _exchange_modules(_prepared(model, device, dtype), inputs, decider)
+            layers = _exchange_modules(_prepared(model, device, dtype), inputs, decider, _convolutions(model))
             replaced: nn.Module = model
         else:
+            if kept := _unfollowed(traced):
+                note = f"not followed, so convolutions in them are exchanged by themselves: {', '.join(kept)}"
             replaced, layers = _rewrite(traced, inputs, decider, device, dtype)
-    replaced.shiftconv_census = Census(layers, note == "", note)  # type: ignore[assignment]
+    replaced.shiftconv_census = Census(layers, is_traced, note)  # type: ignore[assignment]
     return replaced
 
 
@@ -67,9 +73,15 @@ def fold(model: nn.Module, example_inputs: Union[torch.Tensor, Sequence[Any]]) -
     ``replace`` is to be compared with."""
     inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     with torch.no_grad():
-        traced = patterns.traced(copy.deepcopy(model).eval())
+        traced = _traced(copy.deepcopy(model).eval())
         fold_all(traced)
         return finish(_prepared(traced, inputs[0].device, inputs[0].dtype))
+
+
+def _traced(model: nn.Module) -> fx.GraphModule:
+    traced = patterns.traced(model)
+    rebuild(traced)
+    return traced
 
 
 def in_channels_last(value: Any) -> Any:
@@ -127,6 +139,7 @@ class _Chain:
     def __init__(self, node: fx.Node, conv: Any, model: fx.GraphModule) -> None:
         self.node, self.conv, self.model = node, conv, model
         self.x: fx.Node = node.args[0]  # type: ignore[assignment]
+        self.same = patterns.pads_as_tensorflow(conv)
         self.pads = self._own_padding()
         self.last, self.place = node, node
         self.residual: Optional[fx.Node] = None
@@ -147,7 +160,7 @@ class _Chain:
         return [(self.conv.padding[i], self.conv.padding[i]) for i in range(spatial)]
 
     def _take_padding(self) -> None:
-        if not isinstance(self.x, fx.Node) or len(self.x.users) != 1:
+        if self.same or not isinstance(self.x, fx.Node) or len(self.x.users) != 1:
             return
         pads = patterns.zero_padding(self.x, self.model, len(self.pads))
         if pads is not None and isinstance(self.x.args[0], fx.Node):
@@ -192,7 +205,7 @@ class _Chain:
 
     def module(self) -> ShiftConv:
         return ShiftConv(
-            self.conv.weight, self.conv.bias, stride=self.conv.stride, padding=[n for pair in self.pads for n in pair],
+            self.conv.weight, self.conv.bias, stride=self.conv.stride, padding="same" if self.same else [n for pair in self.pads for n in pair],
             dilation=self.conv.dilation, groups=self.conv.groups, activation=self.activation,
         )  # fmt: skip
 
@@ -213,10 +226,10 @@ class _Chain:
         conv, activation = copy.deepcopy(self.conv), self.activation
         flat = [n for pair in reversed(self.pads) for n in pair]
         symmetric = all(before == after for before, after in self.pads)
-        if symmetric:
+        if symmetric and not self.same:
             conv.padding = tuple(before for before, _ in self.pads)
             conv.padding_mode = "zeros"
-        else:
+        elif not self.same:
             conv.padding = (0,) * len(self.pads)
         function = _function_of(activation)
 
@@ -255,7 +268,7 @@ def _rewrite(
     _prepared(model, device, dtype)
     model.recompile()
     _find_shapes(model, inputs)
-    layers = decide_all(model, found, decider)
+    layers = _exchange_modules(model, inputs, decider, _inner_convolutions(model)) + decide_all(model, found, decider)
     joining.join_all(model, decider, {node: node.meta["shiftconv_layer"] for node in model.graph.nodes if "shiftconv_layer" in node.meta})
     return finish(model), layers
 
@@ -268,7 +281,8 @@ def fold_all(model: fx.GraphModule) -> Found:
     _drop_identities(model)
     found: Found = []
     for node in list(model.graph.nodes):
-        if patterns.is_convolution(conv := patterns.module_of(node, model)):
+        conv = patterns.module_of(node, model)
+        if patterns.is_convolution(conv) or patterns.pads_as_tensorflow(conv):
             name = node.meta.get("shiftconv_name", str(node.target))
             found.append((node, name, _fold_into(node, conv, model)))
         elif patterns.is_convolution_call(node):
@@ -295,7 +309,8 @@ def decide_all(model: fx.GraphModule, found: Found, decider: Decider) -> list[La
 def _find_shapes(model: fx.GraphModule, inputs: Sequence[Any]) -> None:
     """Writes shape and dtype of every node's result into its metadata."""
     try:
-        ShapeProp(model, FakeTensorMode()).propagate(*inputs)
+        with contextlib.redirect_stderr(io.StringIO()):  # it prints what it raises
+            ShapeProp(model, FakeTensorMode()).propagate(*inputs)
     except Exception:  # something needs values: run it
         ShapeProp(model).propagate(*inputs)
 
@@ -316,13 +331,27 @@ def _decide(node: fx.Node, name: str, model: fx.GraphModule, decider: Decider) -
     return layer
 
 
-def _exchange_modules(model: nn.Module, inputs: Sequence[Any], decider: Decider) -> list[Layer]:
+def _inner_convolutions(model: fx.GraphModule) -> list[str]:
+    """Those of modules that the tracer could not follow."""
+    return [f"{outer}.{name}" for outer in _unfollowed(model) for name in _convolutions(model.get_submodule(outer)) if name]
+
+
+def _unfollowed(model: fx.GraphModule) -> list[str]:
+    """Modules that stayed as they are and have convolutions in them."""
+    called = {str(node.target) for node in model.graph.nodes if patterns.is_opaque(patterns.module_of(node, model))}
+    return sorted(name for name in called if any(inner != "" for inner in _convolutions(model.get_submodule(name))))
+
+
+def _convolutions(model: nn.Module) -> list[str]:
+    return [name for name, module in model.named_modules() if patterns.is_convolution(module)]
+
+
+def _exchange_modules(model: nn.Module, inputs: Sequence[Any], decider: Decider, names: Sequence[str]) -> list[Layer]:
     """Each convolution module by itself, with the shape that it sees when the model runs."""
     seen: dict[str, torch.Tensor] = {}
-    hooks = []
-    for name, module in model.named_modules():
-        if patterns.is_convolution(module):
-            hooks.append(module.register_forward_pre_hook(_recorder(seen, name)))
+    if not names:
+        return []
+    hooks = [model.get_submodule(name).register_forward_pre_hook(_recorder(seen, name)) for name in names]
     model(*inputs)
     for hook in hooks:
         hook.remove()
