@@ -101,6 +101,7 @@ def is_batch_norm(module: Optional[nn.Module]) -> bool:
 
 
 _DROPPING = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "StochasticDepth", "DropPath")
+_LEAVES = ("FrozenBatchNorm2d", *_DROPPING)
 
 
 def is_identity(node: fx.Node, model: fx.GraphModule) -> bool:
@@ -138,7 +139,7 @@ class Tracer(fx.Tracer):
         return (
             is_convolution(m)
             or pads_as_tensorflow(m)
-            or type(m).__name__ in ("FrozenBatchNorm2d", *_DROPPING)
+            or type(m).__name__ in _LEAVES
             or super().is_leaf_module(m, module_qualified_name)
         )
 
@@ -159,7 +160,9 @@ class Tracer(fx.Tracer):
 
 def is_opaque(module: Optional[nn.Module]) -> bool:
     """One of another package that stayed as it is: it may do anything to what it takes."""
-    return module is not None and not type(module).__module__.startswith(("torch.", "torchvision.", __package__))
+    if module is None or type(module).__name__ in _LEAVES:
+        return False
+    return not type(module).__module__.startswith(("torch.", __package__))
 
 
 def traced(model: nn.Module) -> fx.GraphModule:
