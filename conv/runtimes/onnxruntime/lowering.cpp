@@ -23,7 +23,7 @@ class Fusion {
   std::vector<Step> run() {
     for (auto& step : steps_)
       if (std::holds_alternative<Extents>(step->what)) step.reset();
-    for (size_t i = 0; i < steps_.size(); ++i) fuseSilu(i);
+    for (size_t i = 0; i < steps_.size(); ++i) fuseGate(i);
     for (size_t i = 0; i < steps_.size(); ++i) fuseGroups(i);
     for (size_t i = 0; i < steps_.size(); ++i) fuseFollowers(i);
     std::vector<Step> result;
@@ -44,11 +44,19 @@ class Fusion {
   bool staysInside(int value) const { return !graph_.value(value).isOutput; }
   const Shape& shapeOf(int value) const { return graph_.value(value).shape; }
 
-  /// x * Sigmoid(x) becomes one activation of x.
-  void fuseSilu(size_t i) {
-    const Pointwise* sigmoid = pointwise(i);
-    if (!sigmoid || sigmoid->operation != SHIFTCONV_OPERATION_NONE || sigmoid->activation.kind != SHIFTCONV_ACTIVATION_SIGMOID)
-      return;
+  /// What x * gate(x) is as one activation of x: SiLU of a sigmoid, hard swish of the hard one that PyTorch has.
+  int32_t gated(size_t i) {
+    if (const Pointwise* own = pointwise(i))
+      return own->operation == SHIFTCONV_OPERATION_NONE && own->activation.kind == SHIFTCONV_ACTIVATION_SIGMOID
+                 ? SHIFTCONV_ACTIVATION_SILU
+                 : SHIFTCONV_ACTIVATION_NONE;
+    const auto* hard = steps_[i] ? std::get_if<HardSigmoid>(&steps_[i]->what) : nullptr;
+    return hard && hard->factor == 1.0F / 6 && hard->summand == 0.5F ? SHIFTCONV_ACTIVATION_HARD_SWISH : SHIFTCONV_ACTIVATION_NONE;
+  }
+
+  void fuseGate(size_t i) {
+    const int32_t activation = gated(i);
+    if (activation == SHIFTCONV_ACTIVATION_NONE) return;
     const int x = steps_[i]->inputs[0], gate = steps_[i]->output;
     const auto readers = readersOf(gate);
     if (readers.size() != 1 || !staysInside(gate)) return;
@@ -56,7 +64,7 @@ class Fusion {
     if (!product || product->operation != SHIFTCONV_OPERATION_MULTIPLY) return;
     auto& inputs = steps_[readers[0]]->inputs;
     if (!(inputs == std::vector<int>{x, gate} || inputs == std::vector<int>{gate, x})) return;
-    *product = {SHIFTCONV_OPERATION_NONE, {SHIFTCONV_ACTIVATION_SILU}};
+    *product = {SHIFTCONV_OPERATION_NONE, {activation}};
     inputs = {x};
     steps_[i].reset();
   }

@@ -187,8 +187,8 @@ void Program::add(const Step& step, const Convolution& conv) {
 void Program::addRuns(Plan plan, Tensors tensors) {
   if (std::optional<std::pair<Plan, Plan>> parts = separated(plan)) {
     auto& [packing, rest] = *parts;
-    packed_.emplace_back(device_, packing.packedFilterBytes());
-    tensors.packed_filter = packed_.back().get();
+    own_.emplace_back(device_, packing.packedFilterBytes());
+    tensors.packed_filter = own_.back().get();
     packing.run(device_, tensors);
     device_.synchronize();
     plan = std::move(rest);
@@ -224,6 +224,29 @@ void Program::addPointwise(const shiftconv_pointwise_t& pointwise, const void* a
   launches_.emplace_back([device = device_.handle(), pointwise, a, b, output](shiftconv_stream_t stream) {
     check(shiftconv_pointwise_run(device, &pointwise, a, b, output, stream));
   });
+}
+
+/// Two launches, with f32 between them, so that nothing is rounded twice.
+void Program::add(const Step& step, const HardSigmoid& hardSigmoid) {
+  const int x = step.inputs[0], y = step.output;
+  const auto numbers = [&](float number) {
+    const std::vector<float> all(static_cast<size_t>(channelsOf(shapeOf(y))), number);
+    own_.emplace_back(device_, all.size() * sizeof(float));
+    device_.copyToDevice(own_.back().get(), all.data(), own_.back().bytes());
+    device_.synchronize();
+    return own_.back().get();
+  };
+  shiftconv_pointwise_t p = SHIFTCONV_POINTWISE_INIT;
+  p.rows = pixelsOf(shapeOf(y)), p.c = channelsOf(shapeOf(y)), p.rows_of_b = p.rows;
+  p.a_type = typeOf(x), p.b_type = p.output_type = SHIFTCONV_TYPE_F32;
+  p.operation = SHIFTCONV_OPERATION_MULTIPLY, p.a_pitch = pitchOf(x);
+  own_.emplace_back(device_, static_cast<size_t>(elementsOf(shapeOf(y))) * sizeof(float));
+  void* const product = own_.back().get();
+  addPointwise(p, addressOf(x), numbers(hardSigmoid.factor), product);
+  p.a_type = SHIFTCONV_TYPE_F32, p.output_type = typeOf(y);
+  p.operation = SHIFTCONV_OPERATION_ADD, p.a_pitch = 0, p.output_pitch = pitchOf(y);
+  p.activation = SHIFTCONV_ACTIVATION_CLAMP, p.activation_a = 0, p.activation_b = 1;
+  addPointwise(p, product, numbers(hardSigmoid.summand), addressOf(y));
 }
 
 void Program::add(const Step& step, const Pointwise& pointwise) {

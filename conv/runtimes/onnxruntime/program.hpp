@@ -47,6 +47,7 @@ class Program {
   void build(const Step& step);
   void add(const Step& step, const Convolution& convolution);
   void add(const Step& step, const Pool& pool);
+  void add(const Step& step, const HardSigmoid& hardSigmoid);
   void add(const Step& step, const Pointwise& pointwise);
   void add(const Step& step, const Normalize& normalize);
   void add(const Step& step, const Resize& resize);
@@ -82,8 +83,8 @@ class Program {
   std::vector<Memory> blocks_;      ///< of device memory
   std::map<int, size_t> blockOf_;   ///< of live roots
   std::vector<size_t> freeBlocks_;
-  std::vector<Memory> packed_;  ///< filters in the form that plans want
-  std::vector<Edge> edges_;     ///< of the inputs, then of the outputs
+  std::vector<Memory> own_;  ///< of steps: packed filters, numbers, what lies between two launches
+  std::vector<Edge> edges_;  ///< of the inputs, then of the outputs
   std::vector<Binding> bindings_;
   std::vector<std::function<void(shiftconv_stream_t)>> launches_;
 };

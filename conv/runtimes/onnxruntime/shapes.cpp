@@ -69,10 +69,12 @@ struct Infer {
   }
   Shape operator()(const Pool& pool) const {
     if (!pool.whole) return windowed(place(pool.window, inputs[0]), inputs[0], inputs[0][1]);
+    if (pool.flat) return {inputs[0][0], inputs[0][1]};
     Shape output(inputs[0].size(), 1);
     output[0] = inputs[0][0], output[1] = inputs[0][1];
     return output;
   }
+  Shape operator()(const HardSigmoid&) const { return inputs[0]; }
   Shape operator()(const Pointwise& pointwise) const {
     if (pointwise.constant != kAbsent && elementsOf(filter) != channelsOf(inputs[0]))
       mismatch("the input is " + textOf(inputs[0]) + ", but the constant " + textOf(filter));

@@ -164,6 +164,35 @@ Step pool(const NodeReader& node, bool average, bool whole) {
   return node.step(pool, {x});
 }
 
+/// Over the spatial axes.
+Step mean(const NodeReader& node) {
+  Pool pool{{}, true, true};
+  const int x = node.tensor(0);
+  const auto rank = static_cast<int64_t>(node.rank());
+  demand(rank == 3 || rank == 4, "the input has not one or two spatial axes");
+  std::vector<int64_t> axes = node.ints("axes");
+  if (node.has(1)) {  // since operator set 18
+    const auto given = numbersOf(node.input(1));
+    demand(given.has_value(), "the axes are not constants");
+    axes.assign(given->begin(), given->end());
+  }
+  std::vector<bool> reduced(static_cast<size_t>(rank));
+  for (int64_t axis : axes) {
+    axis += axis < 0 ? rank : 0;
+    demand(axis >= 2 && axis < rank && !reduced[static_cast<size_t>(axis)], "the axes are not the spatial ones");
+    reduced[static_cast<size_t>(axis)] = true;
+  }
+  demand(axes.size() + 2 == node.rank(), "the axes are not the spatial ones");
+  pool.flat = node.integer("keepdims", 1) == 0;
+  return node.step(pool, {x});
+}
+
+Step hardSigmoid(const NodeReader& node) {
+  const HardSigmoid step{node.real("alpha", 0.2F), node.real("beta", 0.5F)};
+  demand(std::isfinite(step.factor) && std::isfinite(step.summand), "alpha or beta is not finite");
+  return node.step(step, {node.tensor(0)});
+}
+
 Step normalization(const NodeReader& node, int64_t groups) {
   Normalize normalize;
   const int x = node.tensor(0);
@@ -313,6 +342,7 @@ const std::map<std::string, Read>& readers() {
       {"AveragePool", [](const NodeReader& n) { return pool(n, true, false); }},
       {"GlobalMaxPool", [](const NodeReader& n) { return pool(n, false, true); }},
       {"GlobalAveragePool", [](const NodeReader& n) { return pool(n, true, true); }},
+      {"ReduceMean", mean},
       {"InstanceNormalization", [](const NodeReader& n) { return normalization(n, 0); }},
       {"GroupNormalization", groupNormalization},
       {"Relu", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_RELU}); }},
@@ -320,6 +350,7 @@ const std::map<std::string, Read>& readers() {
        [](const NodeReader& n) {
          return activation(n, {SHIFTCONV_ACTIVATION_LEAKY_RELU, n.real("alpha", 0.01F)});
        }},
+      {"HardSigmoid", hardSigmoid},
       {"HardSwish", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_HARD_SWISH}); }},
       {"Sigmoid", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_SIGMOID}); }},
       {"Tanh", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_TANH}); }},

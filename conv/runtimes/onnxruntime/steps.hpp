@@ -40,6 +40,11 @@ struct Convolution {
 struct Pool {
   Window window;
   bool average = false, whole = false, countPadding = false;  ///< whole: over all pixels of an image
+  bool flat = false;                                          ///< whole, without spatial axes in the result
+};
+/// clamp(factor * x + summand, 0, 1)
+struct HardSigmoid {
+  float factor = 0, summand = 0;
 };
 /// Of one or two tensors, whose channels may be shared by all pixels of an image.
 struct Pointwise {
@@ -74,7 +79,7 @@ struct Concat {};  ///< along the channels
 
 struct Step {
   std::string name;  ///< of the node; of those that were fused, the last
-  std::variant<Convolution, Pool, Pointwise, Normalize, Resize, Transpose, Cast, Reshape, Extents, Concat> what;
+  std::variant<Convolution, Pool, HardSigmoid, Pointwise, Normalize, Resize, Transpose, Cast, Reshape, Extents, Concat> what;
   std::vector<int> inputs;  ///< of Graph::values
   int output = kAbsent;
 };

@@ -69,6 +69,31 @@ class Networks(ComparedWithCpu):
                 self.check(invertedResidual(dtype, rng), [{"x": wholeNumbers(rng, (n, 8, 6, 5), dtype)} for n in (2, 1)])
                 self.assertEqual(claimed()[1], {})
 
+    def testSqueezeAndExcitationStaysOnTheDevice(self):
+        """As exporters write MobileNetV3's: a mean over the axes, a hard sigmoid as the gate, and x times one of its own as hard swish."""
+        for dtype, bound in ((np.float32, 1e-6), (np.float16, 4e-3)):
+            rng = np.random.default_rng(ARGUMENTS.seed)
+            weights = [rng.normal(0, 1 / np.sqrt(np.prod(shape[1:])), shape) for shape in ((16, 8, 3, 3), (4, 16, 1, 1), (16, 4, 1, 1), (8, 16, 1, 1))]
+
+            def network(kind):
+                graph = Graph(kind)
+                filters = [graph.constant(np.asarray(w, dtype)) for w in weights]
+                x = graph.add("Conv", [graph.input("x", ["n", 8, "h", "w"]), filters[0]], "expand", pads=[1] * 4)
+                x = graph.add("Mul", [x, graph.add("HardSigmoid", [x], "own", alpha=1 / 6, beta=0.5)], "swish")
+                mean = graph.add("ReduceMean", [x, graph.constant([2, 3], np.int64)], "mean")
+                gate = graph.add("Conv", [graph.add("Relu", [graph.add("Conv", [mean, filters[1]], "squeeze")], "relu"), filters[2]], "excite")
+                x = graph.add("Mul", [x, graph.add("HardSigmoid", [gate], "gate", alpha=1 / 6, beta=0.5)], "gated")
+                graph.output(graph.add("Conv", [x, filters[3]], "project"))
+                return graph.bytes()
+            with self.subTest(dtype=dtype):
+                made, cpu = session(network(dtype)), onCpu(network(np.float32))
+                self.assertEqual(claimed()[1], {})
+                self.assertEqual(len(sc.report()["graphs"][0]["islands"]), 1)
+                for shape in ((2, 8, 6, 5), (1, 8, 4, 9)):
+                    x = rng.uniform(-2, 2, shape).astype(dtype)
+                    result, expected = made.run(None, {"x": x})[0], cpu.run(None, {"x": x.astype(np.float32)})[0]
+                    self.assertLessEqual(np.abs(result - expected).max(), bound * np.abs(expected).max())
+
     def testWholeNetworksAreOneIsland(self):
         for build, convolutions in ((networks.resnet50, 53), (networks.mobilenetV2, 52), (networks.pyramid, 6)):
             for dtype in (np.float32, np.float16):

@@ -30,6 +30,18 @@ class Operators(ComparedWithCpu):
                 with self.subTest(op=op, dtype=dtype, **attributes):
                     self.behind(lambda g, x, rng: g.add(op, [x], "y", **attributes), dtype=dtype, most=50)
 
+    def testMeans(self):
+        """Over 32 pixels, so that nothing is rounded; axes are an attribute before operator set 18."""
+        for axes, keepdims, opset in (([2, 3], 1, 20), ([-1, 2], 0, 20), ([3, 2], 1, 13), ([-2, -1], 0, 13)):
+            for dtype in (np.float32, np.float16):
+                with self.subTest(axes=axes, keepdims=keepdims, opset=opset, dtype=dtype):
+                    graph = Graph(dtype, opset)
+                    x = graph.identity(graph.input("x", ("n", 4, "h", "w")), 4, "start")
+                    inputs, attributes = ([x, graph.constant(axes, np.int64)], {}) if opset >= 18 else ([x], {"axes": axes})
+                    graph.output(graph.add("ReduceMean", inputs, "y", keepdims=keepdims, **attributes))
+                    feeds = [{"x": wholeNumbers(np.random.default_rng(ARGUMENTS.seed), shape, dtype, 50)} for shape in ((2, 4, 4, 8), (1, 4, 16, 2))]
+                    self.check(graph, feeds)
+
     def testShapes(self):
         def reshaped(shape):
             return lambda g, x, rng: g.add("Reshape", [x, g.constant(shape, np.int64)], "y")
@@ -93,6 +105,7 @@ class Operators(ComparedWithCpu):
         x = np.linspace(-8, 8, 2 * 4 * 5 * 3, dtype=np.float32).reshape(2, 4, 5, 3)
         v = x.astype(np.float64)
         table = {"Sigmoid": ({}, 1 / (1 + np.exp(-v))), "Tanh": ({}, np.tanh(v)), "HardSwish": ({}, v * np.clip(v + 3, 0, 6) / 6),
+                 "HardSigmoid": ({"alpha": 0.3, "beta": 0.4}, np.clip(np.float32(0.3) * v + np.float32(0.4), 0, 1)),
                  "LeakyRelu": ({"alpha": 0.1}, np.where(v < 0, np.float32(0.1) * v, v)), "Gelu": ({}, v / 2 * (1 + np.vectorize(erf)(v / np.sqrt(2)))),
                  "Silu": ({}, v / (1 + np.exp(-v)))}
         for op, (attributes, expected) in table.items():
