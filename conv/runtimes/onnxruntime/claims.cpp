@@ -71,9 +71,9 @@ Claims claim(const Graph& graph) {
   claims.refusals.resize(nodes);
   std::vector<bool> can(nodes), multiplies(nodes);
   for (size_t i = 0; i < nodes; ++i) {
-    const auto step = stepOf(graph, graph.nodes[i], claims.refusals[i]);
-    can[i] = step.has_value();
-    multiplies[i] = step && std::holds_alternative<Convolution>(step->what);
+    const std::vector<Step> steps = stepsOf(graph, graph.nodes[i], claims.refusals[i]);
+    can[i] = !steps.empty();
+    multiplies[i] = can[i] && std::holds_alternative<Convolution>(steps[0].what);
   }
 
   std::vector<size_t> producer(graph.values.size(), nodes);

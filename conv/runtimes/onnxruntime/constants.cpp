@@ -1,7 +1,9 @@
 #include "conv/runtimes/onnxruntime/constants.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "conv/runtimes/onnxruntime/shapes.hpp"
 
@@ -29,6 +31,32 @@ std::vector<std::byte> filterData(const Convolution& conv, const Value& value) {
   return turned(value.data, element, extent(0), extent(1), taps);
 }
 
+struct Affine {
+  std::vector<float> factors, summands;
+};
+Affine affineOf(const Graph& graph, const BatchNorm& norm) {
+  const auto numbers = [&](int value) {
+    auto all = numbersOf(graph.value(value));
+    if (!all) throw std::invalid_argument("the constant '" + graph.value(value).name + "' has no data");
+    return *std::move(all);
+  };
+  const auto scale = numbers(norm.scale), bias = numbers(norm.bias), mean = numbers(norm.mean), variance = numbers(norm.variance);
+  Affine affine;
+  for (size_t i = 0; i < scale.size(); ++i) {
+    const double factor = scale[i] / std::sqrt(variance[i] + static_cast<double>(norm.epsilon));
+    affine.factors.push_back(static_cast<float>(factor));
+    affine.summands.push_back(static_cast<float>(bias[i] - mean[i] * factor));
+  }
+  return affine;
+}
+
+Memory onDevice(Device& device, const std::vector<float>& numbers) {
+  Memory memory(device, numbers.size() * sizeof(float));
+  device.copyToDevice(memory.get(), numbers.data(), memory.bytes());
+  device.synchronize();  // before the numbers go
+  return memory;
+}
+
 }  // namespace
 
 Constants::Constants(const Graph& graph, const std::vector<Step>& steps, Device& device) {
@@ -43,6 +71,10 @@ Constants::Constants(const Graph& graph, const std::vector<Step>& steps, Device&
     for (const int value :
          {normalize ? normalize->scale : kAbsent, normalize ? normalize->bias : kAbsent, pointwise ? pointwise->constant : kAbsent})
       if (value != kAbsent && memory_.count({value, false}) == 0) add(value, false, graph.value(value).data);
+    if (const auto* norm = std::get_if<BatchNorm>(&step.what)) {
+      const Affine affine = affineOf(graph, *norm);
+      norms_.emplace(step.output, std::pair(onDevice(device, affine.factors), onDevice(device, affine.summands)));
+    }
     const auto* conv = std::get_if<Convolution>(&step.what);
     if (!conv) continue;
     if (memory_.count({conv->filter, turns(*conv)}) == 0)

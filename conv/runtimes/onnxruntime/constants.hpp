@@ -19,11 +19,15 @@ class Constants {
   const void* filter(const Convolution& convolution) const;
   /// One number for each channel; nullptr for kAbsent.
   const void* vector(int value) const { return value == kAbsent ? nullptr : memory_.at({value, false}).get(); }
+  /// Of a step that is a BatchNorm, f32 for each channel: what x is multiplied with, and what is added.
+  const void* factors(const Step& batchNorm) const { return norms_.at(batchNorm.output).first.get(); }
+  const void* summands(const Step& batchNorm) const { return norms_.at(batchNorm.output).second.get(); }
   /// nullptr where there is none.
   const void* bias(const Convolution& convolution) const;
 
  private:
-  std::map<std::pair<int, bool>, Memory> memory_;  ///< by value, and whether its axes are turned
+  std::map<std::pair<int, bool>, Memory> memory_;   ///< by value, and whether its axes are turned
+  std::map<int, std::pair<Memory, Memory>> norms_;  ///< by what the step gives
 };
 
 }  // namespace shiftconv::runtimes::onnx

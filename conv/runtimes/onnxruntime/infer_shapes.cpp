@@ -30,20 +30,24 @@ std::optional<Shape> outputFor(const Graph& graph, const Step& step, int64_t unk
 }  // namespace
 
 void inferShapes(Graph& graph) {
+  const auto isOpen = [&](int value) {
+    const Shape& shape = graph.value(value).shape;
+    return (shape.empty() || std::any_of(shape.begin(), shape.end(), [](int64_t e) { return e < 0; }));
+  };
   for (const Node& node : graph.nodes) {
-    if (node.outputs.empty() || node.outputs[0] == kAbsent) continue;
-    Value& output = graph.values[static_cast<size_t>(node.outputs[0])];
+    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](int value) { return value != kAbsent && isOpen(value); }))
+      continue;
     std::string refusal;
-    const bool isOpen =
-        output.shape.empty() || std::any_of(output.shape.begin(), output.shape.end(), [](int64_t e) { return e < 0; });
-    const std::optional<Step> step = isOpen ? stepOf(graph, node, refusal) : std::nullopt;
-    if (!step || std::holds_alternative<Extents>(step->what)) continue;
-    // Extents that are the same for two values of the unknown ones do not depend on them.
-    const std::optional<Shape> one = outputFor(graph, *step, 1009), other = outputFor(graph, *step, 2003);
-    if (!one || !other || one->size() != other->size()) continue;
-    if (output.shape.empty()) output.shape.assign(one->size(), -1);
-    for (size_t axis = 0; axis < one->size() && one->size() == output.shape.size(); ++axis)
-      if (output.shape[axis] < 0 && (*one)[axis] == (*other)[axis]) output.shape[axis] = (*one)[axis];
+    for (const Step& step : stepsOf(graph, node, refusal)) {
+      if (std::holds_alternative<Extents>(step.what)) continue;
+      Value& output = graph.values[static_cast<size_t>(step.output)];
+      // Extents that are the same for two values of the unknown ones do not depend on them.
+      const std::optional<Shape> one = outputFor(graph, step, 1009), other = outputFor(graph, step, 2003);
+      if (!one || !other || one->size() != other->size()) continue;
+      if (output.shape.empty()) output.shape.assign(one->size(), -1);
+      for (size_t axis = 0; axis < one->size() && one->size() == output.shape.size(); ++axis)
+        if (output.shape[axis] < 0 && (*one)[axis] == (*other)[axis]) output.shape[axis] = (*one)[axis];
+    }
   }
 }
 

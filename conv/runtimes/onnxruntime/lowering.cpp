@@ -14,9 +14,9 @@ class Fusion {
   explicit Fusion(const Graph& graph) : graph_(graph) {
     for (const Node& node : graph.nodes) {
       std::string refusal;
-      auto step = stepOf(graph, node, refusal);
-      if (!step) throw std::invalid_argument(node.op + " '" + node.name + "': " + refusal);
-      steps_.push_back(std::move(step));
+      std::vector<Step> steps = stepsOf(graph, node, refusal);
+      if (steps.empty()) throw std::invalid_argument(node.op + " '" + node.name + "': " + refusal);
+      for (Step& step : steps) steps_.push_back(std::move(step));
     }
   }
 
@@ -147,8 +147,9 @@ class Fusion {
     auto* conv = std::get_if<Convolution>(&step.what);
     auto* own = std::get_if<Pointwise>(&step.what);
     auto* normalize = std::get_if<Normalize>(&step.what);
-    if (!conv && !own && !normalize) return false;
-    Activation& activation = conv ? conv->activation : own ? own->activation : normalize->activation;
+    auto* norm = std::get_if<BatchNorm>(&step.what);
+    if (!conv && !own && !normalize && !norm) return false;
+    Activation& activation = conv ? conv->activation : own ? own->activation : norm ? norm->activation : normalize->activation;
     if (activation.kind != SHIFTCONV_ACTIVATION_NONE) return false;
     if (next.operation == SHIFTCONV_OPERATION_NONE) {
       activation = next.activation;

@@ -206,7 +206,7 @@ void Program::add(const Step& step, const Pool& pool) {
   const int x = step.inputs[0], y = step.output;
   const Shape& input = shapeOf(x);
   shiftconv_pool_t p = SHIFTCONV_POOL_INIT;
-  p.n = input[0], p.h = spatialExtent(input, 1), p.w = spatialExtent(input, 0), p.c = channelsOf(input);
+  p.n = input[0], p.h = spatialExtent(input, 2) * spatialExtent(input, 1), p.w = spatialExtent(input, 0), p.c = channelsOf(input);
   p.r = p.h, p.s = p.w;
   if (!pool.whole) {
     const auto [w, h, d] = place(pool.window, input);
@@ -226,27 +226,49 @@ void Program::addPointwise(const shiftconv_pointwise_t& pointwise, const void* a
   });
 }
 
+const void* Program::numbers(const std::vector<float>& ofChannels) {
+  own_.emplace_back(device_, ofChannels.size() * sizeof(float));
+  device_.copyToDevice(own_.back().get(), ofChannels.data(), own_.back().bytes());
+  device_.synchronize();
+  return own_.back().get();
+}
+
 /// Two launches, with f32 between them, so that nothing is rounded twice.
 void Program::add(const Step& step, const HardSigmoid& hardSigmoid) {
   const int x = step.inputs[0], y = step.output;
-  const auto numbers = [&](float number) {
-    const std::vector<float> all(static_cast<size_t>(channelsOf(shapeOf(y))), number);
-    own_.emplace_back(device_, all.size() * sizeof(float));
-    device_.copyToDevice(own_.back().get(), all.data(), own_.back().bytes());
-    device_.synchronize();
-    return own_.back().get();
-  };
+  const auto channels = static_cast<size_t>(channelsOf(shapeOf(y)));
   shiftconv_pointwise_t p = SHIFTCONV_POINTWISE_INIT;
   p.rows = pixelsOf(shapeOf(y)), p.c = channelsOf(shapeOf(y)), p.rows_of_b = p.rows;
   p.a_type = typeOf(x), p.b_type = p.output_type = SHIFTCONV_TYPE_F32;
   p.operation = SHIFTCONV_OPERATION_MULTIPLY, p.a_pitch = pitchOf(x);
   own_.emplace_back(device_, static_cast<size_t>(elementsOf(shapeOf(y))) * sizeof(float));
   void* const product = own_.back().get();
-  addPointwise(p, addressOf(x), numbers(hardSigmoid.factor), product);
+  addPointwise(p, addressOf(x), numbers(std::vector<float>(channels, hardSigmoid.factor)), product);
   p.a_type = SHIFTCONV_TYPE_F32, p.output_type = typeOf(y);
   p.operation = SHIFTCONV_OPERATION_ADD, p.a_pitch = 0, p.output_pitch = pitchOf(y);
   p.activation = SHIFTCONV_ACTIVATION_CLAMP, p.activation_a = 0, p.activation_b = 1;
-  addPointwise(p, product, numbers(hardSigmoid.summand), addressOf(y));
+  addPointwise(p, product, numbers(std::vector<float>(channels, hardSigmoid.summand)), addressOf(y));
+}
+
+/// A factor and a summand for each channel, the second in place: of f16, products are rounded, too.
+void Program::add(const Step& step, const BatchNorm& norm) {
+  const int x = step.inputs[0], y = step.output;
+  shiftconv_pointwise_t p = SHIFTCONV_POINTWISE_INIT;
+  p.rows = pixelsOf(shapeOf(y)), p.c = channelsOf(shapeOf(y)), p.rows_of_b = p.rows;
+  p.a_type = p.output_type = typeOf(y), p.b_type = SHIFTCONV_TYPE_F32;
+  p.operation = SHIFTCONV_OPERATION_MULTIPLY, p.a_pitch = pitchOf(x), p.output_pitch = pitchOf(y);
+  const void* const from = addressOf(x);
+  void* const to = addressOf(y);
+  addPointwise(p, from, constants_.factors(step), to);
+  p.operation = SHIFTCONV_OPERATION_ADD, p.a_pitch = pitchOf(y);
+  p.activation = norm.activation.kind, p.activation_a = norm.activation.a, p.activation_b = norm.activation.b;
+  addPointwise(p, to, constants_.summands(step), to);
+}
+
+void Program::add(const Step& step, const Slice& slice) {
+  const int x = step.inputs[0], y = step.output;
+  const auto* const from = static_cast<const std::byte*>(addressOf(x)) + static_cast<size_t>(slice.begin) * elementBytes(typeOf(x));
+  addRelayout(shapeOf(y), stridesOf(x), stridesOf(y), typeOf(x), typeOf(y), from, addressOf(y));
 }
 
 void Program::add(const Step& step, const Pointwise& pointwise) {

@@ -49,7 +49,9 @@ class Program {
   void add(const Step& step, const Pool& pool);
   void add(const Step& step, const HardSigmoid& hardSigmoid);
   void add(const Step& step, const Pointwise& pointwise);
+  void add(const Step& step, const BatchNorm& norm);
   void add(const Step& step, const Normalize& normalize);
+  void add(const Step& step, const Slice& slice);
   void add(const Step& step, const Resize& resize);
   void add(const Step& step, const Transpose& transpose);
   void add(const Step& step, const Cast& cast);
@@ -59,6 +61,8 @@ class Program {
   void addRuns(Plan plan, Tensors tensors);
   void addInputs();
   void addOutputs();
+  /// Numbers of channels, as f32 on the device.
+  const void* numbers(const std::vector<float>& ofChannels);
   void addPointwise(const shiftconv_pointwise_t& pointwise, const void* a, const void* b, void* output);
   void addRelayout(const Shape& shape, const std::vector<int64_t>& fromStrides, const std::vector<int64_t>& toStrides,
                    int32_t fromType, int32_t toType, const void* from, void* to);

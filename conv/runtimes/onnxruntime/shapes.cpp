@@ -85,6 +85,17 @@ struct Infer {
     }
     return inputs[0];
   }
+  Shape operator()(const BatchNorm&) const {
+    if (inputs[0].at(1) != elementsOf(filter))
+      mismatch("the input is " + textOf(inputs[0]) + ", but the constants " + textOf(filter));
+    return inputs[0];
+  }
+  Shape operator()(const Slice& slice) const {
+    if (inputs[0].at(1) < slice.end) mismatch("the input " + textOf(inputs[0]) + " has fewer channels than are taken of it");
+    Shape output = inputs[0];
+    output[1] = slice.end - slice.begin;
+    return output;
+  }
   Shape operator()(const Normalize& normalize) const {
     if (normalize.scale != kAbsent && inputs[0].at(1) != elementsOf(filter))
       mismatch("the input is " + textOf(inputs[0]) + ", but scale and bias are " + textOf(filter));

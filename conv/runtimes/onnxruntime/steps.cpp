@@ -154,7 +154,7 @@ Step gemm(const NodeReader& node) {
 
 Step pool(const NodeReader& node, bool average, bool whole) {
   const int x = node.tensor(0);
-  demand(node.rank() == 3 || node.rank() == 4, "the input has not one or two spatial axes");
+  demand(node.rank() == 3 || node.rank() == 4 || (whole && node.rank() == 5), "the input has not one or two spatial axes");
   Pool pool{{}, average, whole, node.integer("count_include_pad", 0) != 0};
   if (whole) return node.step(pool, {x});
   pool.window = windowOf(node, node.ints("kernel_shape"));
@@ -169,7 +169,7 @@ Step mean(const NodeReader& node) {
   Pool pool{{}, true, true};
   const int x = node.tensor(0);
   const auto rank = static_cast<int64_t>(node.rank());
-  demand(rank == 3 || rank == 4, "the input has not one or two spatial axes");
+  demand(rank >= 3, "the input has not one to three spatial axes");
   std::vector<int64_t> axes = node.ints("axes");
   if (node.has(1)) {  // since operator set 18
     const auto given = numbersOf(node.input(1));
@@ -331,6 +331,69 @@ Step concat(const NodeReader& node) {
   return node.step(Concat{}, std::move(inputs));
 }
 
+/// The constant numbers of input i.
+std::vector<int64_t> integersOf(const NodeReader& node, size_t i, const char* sentence) {
+  const auto numbers = numbersOf(node.input(i));
+  demand(numbers.has_value(), sentence);
+  std::vector<int64_t> integers;  // the largest of them do not fit as numbers: 2^63 - 1 stands for the end
+  for (const double number : *numbers)
+    integers.push_back(number >= 0x1p62 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(number));
+  return integers;
+}
+
+bool isChannels(int64_t axis, const NodeReader& node) { return axis == 1 || axis + static_cast<int64_t>(node.rank()) == 1; }
+
+Step slice(const NodeReader& node) {
+  const int x = node.tensor(0);
+  demand(node.has(1) && node.has(2) && node.has(3), "starts, ends and axes are not inputs");
+  const auto starts = integersOf(node, 1, "the starts are not constants"), ends = integersOf(node, 2, "the ends are not constants"),
+             axes = integersOf(node, 3, "the axes are not constants");
+  demand(axes.size() == 1 && isChannels(axes[0], node), "the axis is not that of the channels");
+  if (node.has(4)) demand(integersOf(node, 4, "the steps are not constants") == std::vector<int64_t>{1}, "a step is not 1");
+  const int64_t channels = node.input(0).shape.at(1);
+  demand(channels > 0, "the channels are not known");
+  const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + channels : at, 0, channels); };
+  const Slice slice{place(starts.at(0)), place(ends.at(0))};
+  demand(slice.begin < slice.end, "it has no channels");
+  return node.step(slice, {x});
+}
+
+std::vector<Step> split(const NodeReader& node) {
+  const int x = node.tensor(0);
+  demand(node.rank() >= 2 && isChannels(node.integer("axis", 0), node), "the axis is not that of the channels");
+  const int64_t channels = node.input(0).shape[1], parts = static_cast<int64_t>(node.node().outputs.size());
+  demand(channels > 0, "the channels are not known");
+  std::vector<int64_t> sizes = node.ints("split");  // before operator set 13
+  if (node.has(1)) sizes = integersOf(node, 1, "the sizes are not constants");
+  if (sizes.empty()) {
+    demand(channels % parts == 0, "the parts are not equal");
+    sizes.assign(static_cast<size_t>(parts), channels / parts);
+  }
+  std::vector<Step> steps;
+  int64_t begin = 0;
+  for (size_t i = 0; i < node.node().outputs.size(); ++i) {
+    const int output = node.node().outputs[i];
+    demand(output != kAbsent && sizes.at(i) > 0, "a part is missing");
+    steps.push_back({node.node().name, Slice{begin, begin + sizes[i]}, {x}, output});
+    begin += sizes[i];
+  }
+  demand(begin == channels, "the sizes are not those of all channels");
+  return steps;
+}
+
+Step batchNormalization(const NodeReader& node) {
+  BatchNorm norm;
+  const int x = node.tensor(0);
+  demand(node.rank() >= 3, "the input has not one to three spatial axes");
+  demand(node.input(0).type != SHIFTCONV_TYPE_BF16, "it is of bfloat16");
+  demand(node.integer("training_mode", 0) == 0, "it is in training mode");
+  norm.scale = node.constant(1), norm.bias = node.constant(2), norm.mean = node.constant(3), norm.variance = node.constant(4);
+  for (const size_t i : {2, 3, 4}) demand(node.input(i).shape == node.input(1).shape, "the constants have different shapes");
+  norm.epsilon = node.real("epsilon", 1e-5F);
+  demand(std::isfinite(norm.epsilon) && norm.epsilon >= 0, "epsilon is negative or not finite");
+  return node.step(norm, {x});
+}
+
 using Read = Step (*)(const NodeReader&);
 const std::map<std::string, Read>& readers() {
   static const std::map<std::string, Read> table{
@@ -343,6 +406,8 @@ const std::map<std::string, Read>& readers() {
       {"GlobalMaxPool", [](const NodeReader& n) { return pool(n, false, true); }},
       {"GlobalAveragePool", [](const NodeReader& n) { return pool(n, true, true); }},
       {"ReduceMean", mean},
+      {"BatchNormalization", batchNormalization},
+      {"Slice", slice},
       {"InstanceNormalization", [](const NodeReader& n) { return normalization(n, 0); }},
       {"GroupNormalization", groupNormalization},
       {"Relu", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_RELU}); }},
@@ -384,25 +449,29 @@ std::vector<size_t> reshapesOf(const Graph& graph, const Node& shape) {
 }
 
 int constantOf(const Step& step) {
+  if (const auto* norm = std::get_if<BatchNorm>(&step.what)) return norm->scale;
   if (const auto* conv = std::get_if<Convolution>(&step.what)) return conv->filter;
   if (const auto* pointwise = std::get_if<Pointwise>(&step.what)) return pointwise->constant;
   const auto* normalize = std::get_if<Normalize>(&step.what);
   return normalize ? normalize->scale : kAbsent;
 }
 
-std::optional<Step> stepOf(const Graph& graph, const Node& node, std::string& refusal) {
+std::vector<Step> stepsOf(const Graph& graph, const Node& node, std::string& refusal) {
   const bool known = node.domain.empty() || node.domain == "ai.onnx" ||
                      (node.domain == "com.microsoft" && (node.op == "FusedConv" || node.op == "Gelu"));
   const auto found = readers().find(node.op);
-  if (!known || found == readers().end()) {
+  const bool splits = node.op == "Split";
+  if (!known || (found == readers().end() && !splits)) {
     refusal = "the library has no such operator";
-    return std::nullopt;
+    return {};
   }
   try {
-    return found->second(NodeReader(graph, node));
+    const NodeReader reader(graph, node);
+    if (splits) return split(reader);
+    return {found->second(reader)};
   } catch (const Refusal& reason) {
     refusal = reason.sentence;
-    return std::nullopt;
+    return {};
   }
 }
 

@@ -52,6 +52,16 @@ struct Pointwise {
   Activation activation;
   int constant = kAbsent;  ///< instead of a second tensor: one number for each channel
 };
+/// With constant statistics, where no convolution before it has taken it.
+struct BatchNorm {
+  int scale = kAbsent, bias = kAbsent, mean = kAbsent, variance = kAbsent;  ///< constants of C numbers
+  float epsilon = 0;
+  Activation activation;
+};
+/// Some channels of a tensor.
+struct Slice {
+  int64_t begin = 0, end = 0;
+};
 /// Of each image, group of channels by group.
 struct Normalize {
   int scale = kAbsent, bias = kAbsent;  ///< constants of C numbers
@@ -79,7 +89,9 @@ struct Concat {};  ///< along the channels
 
 struct Step {
   std::string name;  ///< of the node; of those that were fused, the last
-  std::variant<Convolution, Pool, HardSigmoid, Pointwise, Normalize, Resize, Transpose, Cast, Reshape, Extents, Concat> what;
+  std::variant<Convolution, Pool, HardSigmoid, Pointwise, BatchNorm, Normalize, Slice, Resize, Transpose, Cast, Reshape, Extents,
+               Concat>
+      what;
   std::vector<int> inputs;  ///< of Graph::values
   int output = kAbsent;
 };
@@ -91,7 +103,7 @@ int constantOf(const Step& step);
 /// The nodes that read the extents that a node Shape gives, where all of them take it as the shape of a Reshape; else nothing.
 std::vector<size_t> reshapesOf(const Graph& graph, const Node& shape);
 
-/// The step of a node; nothing where the library has none, with one sentence about what is in the way.
-std::optional<Step> stepOf(const Graph& graph, const Node& node, std::string& refusal);
+/// The steps of a node, one for each output; none where the library has none, with one sentence about what is in the way.
+std::vector<Step> stepsOf(const Graph& graph, const Node& node, std::string& refusal);
 
 }  // namespace shiftconv::runtimes::onnx

@@ -52,6 +52,9 @@ class Graph:
         self.nodes.append(helper.make_node(op, inputs, [name], name=name, domain=domain, **attributes))
         return name
 
+    def addSeveral(self, op, inputs, names, **attributes):
+        self.nodes.append(helper.make_node(op, inputs, names, name=names[0], **attributes))
+
     def output(self, name, dtype=None):
         self.outputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype or self.dtype)), None))
 

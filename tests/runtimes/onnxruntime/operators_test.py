@@ -42,6 +42,43 @@ class Operators(ComparedWithCpu):
                     feeds = [{"x": wholeNumbers(np.random.default_rng(ARGUMENTS.seed), shape, dtype, 50)} for shape in ((2, 4, 4, 8), (1, 4, 16, 2))]
                     self.check(graph, feeds)
 
+    def testMeansOfVolumes(self):
+        self.behindVolume(lambda g, x: g.add("GlobalAveragePool", [x], "y"))
+        self.behindVolume(lambda g, x: g.add("ReduceMean", [x, g.constant([2, 3, 4], np.int64)], "y", keepdims=0))
+
+    def behindVolume(self, build):
+        graph = Graph()
+        start = graph.add("Conv", [graph.input("x", (2, 4, 2, 4, 8)), graph.constant(np.eye(4).reshape(4, 4, 1, 1, 1))], "start")
+        graph.output(build(graph, start))
+        self.check(graph, [{"x": wholeNumbers(np.random.default_rng(ARGUMENTS.seed), (2, 4, 2, 4, 8), np.float32, 50)}])
+
+    def testSomeChannels(self):
+        """By a slice, from either end, and by splits: all parts, parts that nobody reads but the graph, and parts that are joined again."""
+        def sliced(first, last, axis=1):
+            return lambda g, x, rng: g.add("Slice", [x, *(g.constant([number], np.int64) for number in (first, last, axis, 1))], "y")
+
+        def split(sizes):
+            def build(g, x, rng):
+                names = [f"part{i}" for i in range(len(sizes))]
+                g.addSeveral("Split", [x, g.constant(sizes, np.int64)], names, axis=1)
+                return (*names[1:], g.add("Concat", [g.add("Relu", [names[0]], "r"), names[-1], names[0]], "y", axis=1))
+            return build
+        cases = {"first": sliced(0, 3), "last": sliced(-5, 2**63 - 1), "middle": sliced(2, -3, -3), "split": split([1, 4, 3]), "halves": split([4, 4])}
+        for name, build in cases.items():
+            for dtype in (np.float32, np.float16):
+                with self.subTest(name, dtype=dtype):
+                    self.behind(build, (2, 8, 3, 5), dtype, most=50)
+
+    def testBatchNormalisation(self):
+        """That follows no convolution: of a sum, with an activation behind it. Numbers are such that every result is exact."""
+        def build(g, x, rng):
+            scale, bias, mean = (g.constant(rng.integers(-3, 4, 4)) for _ in range(3))
+            sum_ = g.add("Add", [x, g.add("Relu", [x], "r")], "sum")
+            return g.add("Relu", [g.add("BatchNormalization", [sum_, scale, bias, mean, g.constant([1, 4, 0.25, 16])], "norm", epsilon=0.0)], "y")
+        for dtype in (np.float32, np.float16):
+            with self.subTest(dtype=dtype):
+                self.behind(build, dtype=dtype)
+
     def testShapes(self):
         def reshaped(shape):
             return lambda g, x, rng: g.add("Reshape", [x, g.constant(shape, np.int64)], "y")
