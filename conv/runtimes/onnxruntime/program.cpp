@@ -84,6 +84,17 @@ void Program::placeValues() {
   }
 }
 
+/// Whether a step would read and write in the memory of `root` if the value lay there, too.
+bool Program::meetsNeighbour(int value, int root) const {
+  return std::any_of(island_.steps.begin(), island_.steps.end(), [&](const Step& step) {
+    if (std::holds_alternative<Concat>(step.what)) return false;
+    const auto isThere = [&](int other) { return other == value || places_.at(other).root == root; };
+    const bool reads = std::any_of(step.inputs.begin(), step.inputs.end(), isThere);
+    const bool isConcerned = step.output == value || std::find(step.inputs.begin(), step.inputs.end(), value) != step.inputs.end();
+    return isConcerned && reads && isThere(step.output);
+  });
+}
+
 /// What is concatenated is written where the result will be, if only one concatenation wants it and alignment allows it.
 void Program::placeInConcats() {
   std::set<int> own;  // what steps write into memory of their own
@@ -98,7 +109,8 @@ void Program::placeInConcats() {
     const int64_t pitch = channelsOf(shapeOf(step.output));
     int64_t channel = 0;
     for (const int input : step.inputs) {
-      if (aligned(pitch) && aligned(channel) && own.erase(input) == 1) places_[input] = {step.output, channel, pitch};
+      if (aligned(pitch) && aligned(channel) && !meetsNeighbour(input, step.output) && own.erase(input) == 1)
+        places_[input] = {step.output, channel, pitch};
       channel += channelsOf(shapeOf(input));
     }
   }

@@ -43,6 +43,7 @@ class Program {
   void inferShapes(const std::vector<Shape>& inputShapes);
   void placeValues();
   void placeInConcats();
+  bool meetsNeighbour(int value, int root) const;
   void findLastUses();
   void build(const Step& step);
   void add(const Step& step, const Convolution& convolution);

@@ -124,6 +124,19 @@ class Operators(ComparedWithCpu):
         with self.subTest("concatenations of concatenations"):
             self.behind(lambda g, x, rng: g.add("Concat", [g.add("Concat", [x, "x"], "inner", axis=1), x], "y", axis=1))
 
+    def testConcatenationOfWhatReadsTheOther(self):
+        """As GhostNet has it: a part is computed of its neighbour, with which it cannot share memory."""
+        def build(swapped):
+            def parts(g, x, rng):
+                first = g.add("Conv", [x, g.whole(rng, 8, 8, 1, 1)], "first")
+                second = g.add("Conv", [first, g.whole(rng, 8, 1, 3, 3)], "second", group=8, pads=[1] * 4)
+                return g.add("Relu", [g.add("Concat", [second, first] if swapped else [first, second], "joined", axis=1)], "y")
+            return parts
+        for swapped in (False, True):
+            for dtype in (np.float32, np.float16):
+                with self.subTest(swapped=swapped, dtype=dtype):
+                    self.behind(build(swapped), (2, 8, 6, 5), dtype)
+
     def testFusedConvolutions(self):
         def fused(activation, parameters=(), z=True):
             def build(g, x, rng):
