@@ -384,7 +384,7 @@ std::vector<Step> split(const NodeReader& node) {
 Step batchNormalization(const NodeReader& node) {
   BatchNorm norm;
   const int x = node.tensor(0);
-  demand(node.rank() >= 3, "the input has not one to three spatial axes");
+  demand(node.rank() >= 2, "the input has no channels");
   demand(node.input(0).type != SHIFTCONV_TYPE_BF16, "it is of bfloat16");
   demand(node.integer("training_mode", 0) == 0, "it is in training mode");
   norm.scale = node.constant(1), norm.bias = node.constant(2), norm.mean = node.constant(3), norm.variance = node.constant(4);

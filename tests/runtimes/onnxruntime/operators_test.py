@@ -71,13 +71,17 @@ class Operators(ComparedWithCpu):
 
     def testBatchNormalisation(self):
         """That follows no convolution: of a sum, with an activation behind it. Numbers are such that every result is exact."""
-        def build(g, x, rng):
-            scale, bias, mean = (g.constant(rng.integers(-3, 4, 4)) for _ in range(3))
-            sum_ = g.add("Add", [x, g.add("Relu", [x], "r")], "sum")
-            return g.add("Relu", [g.add("BatchNormalization", [sum_, scale, bias, mean, g.constant([1, 4, 0.25, 16])], "norm", epsilon=0.0)], "y")
-        for dtype in (np.float32, np.float16):
-            with self.subTest(dtype=dtype):
-                self.behind(build, dtype=dtype)
+        def of(flat):
+            def build(g, x, rng):
+                scale, bias, mean = (g.constant(rng.integers(-3, 4, 4)) for _ in range(3))
+                before = g.add("Flatten", [g.add("GlobalMaxPool", [x], "m")], "f") if flat else g.add("Add", [x, g.add("Relu", [x], "r")], "sum")
+                norm = g.add("BatchNormalization", [before, scale, bias, mean, g.constant([1, 4, 0.25, 16])], "norm", epsilon=0.0)
+                return g.add("Relu", [norm], "y")
+            return build
+        for flat in (False, True):
+            for dtype in (np.float32, np.float16):
+                with self.subTest(flat=flat, dtype=dtype):
+                    self.behind(of(flat), dtype=dtype)
 
     def testShapes(self):
         def reshaped(shape):
