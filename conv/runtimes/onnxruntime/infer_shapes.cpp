@@ -32,7 +32,7 @@ std::optional<Shape> outputFor(const Graph& graph, const Step& step, int64_t unk
 void inferShapes(Graph& graph) {
   const auto isOpen = [&](int value) {
     const Shape& shape = graph.value(value).shape;
-    return (shape.empty() || std::any_of(shape.begin(), shape.end(), [](int64_t e) { return e < 0; }));
+    return shape.empty() || std::any_of(shape.begin(), shape.end(), [](int64_t e) { return e < 0; });
   };
   for (const Node& node : graph.nodes) {
     if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](int value) { return value != kAbsent && isOpen(value); }))

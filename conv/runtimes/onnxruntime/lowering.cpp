@@ -54,6 +54,7 @@ class Fusion {
     return hard && hard->factor == 1.0F / 6 && hard->summand == 0.5F ? SHIFTCONV_ACTIVATION_HARD_SWISH : SHIFTCONV_ACTIVATION_NONE;
   }
 
+  /// x * gate(x) becomes one activation of x.
   void fuseGate(size_t i) {
     const int32_t activation = gated(i);
     if (activation == SHIFTCONV_ACTIVATION_NONE) return;
