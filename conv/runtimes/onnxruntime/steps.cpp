@@ -341,7 +341,9 @@ std::vector<int64_t> integersOf(const NodeReader& node, size_t i, const char* se
   return integers;
 }
 
-bool isChannels(int64_t axis, const NodeReader& node) { return axis == 1 || axis + static_cast<int64_t>(node.rank()) == 1; }
+bool isChannels(int64_t axis, const NodeReader& node) {
+  return node.rank() >= 2 && (axis == 1 || axis + static_cast<int64_t>(node.rank()) == 1);
+}
 
 Step slice(const NodeReader& node) {
   const int x = node.tensor(0);
@@ -349,18 +351,19 @@ Step slice(const NodeReader& node) {
   const auto starts = integersOf(node, 1, "the starts are not constants"), ends = integersOf(node, 2, "the ends are not constants"),
              axes = integersOf(node, 3, "the axes are not constants");
   demand(axes.size() == 1 && isChannels(axes[0], node), "the axis is not that of the channels");
+  demand(starts.size() == 1 && ends.size() == 1, "starts and ends are not one number each");
   if (node.has(4)) demand(integersOf(node, 4, "the steps are not constants") == std::vector<int64_t>{1}, "a step is not 1");
-  const int64_t channels = node.input(0).shape.at(1);
+  const int64_t channels = node.input(0).shape[1];
   demand(channels > 0, "the channels are not known");
   const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + channels : at, 0, channels); };
-  const Slice slice{place(starts.at(0)), place(ends.at(0))};
+  const Slice slice{place(starts[0]), place(ends[0])};
   demand(slice.begin < slice.end, "it has no channels");
   return node.step(slice, {x});
 }
 
 std::vector<Step> split(const NodeReader& node) {
   const int x = node.tensor(0);
-  demand(node.rank() >= 2 && isChannels(node.integer("axis", 0), node), "the axis is not that of the channels");
+  demand(isChannels(node.integer("axis", 0), node), "the axis is not that of the channels");
   const int64_t channels = node.input(0).shape[1], parts = static_cast<int64_t>(node.node().outputs.size());
   demand(channels > 0, "the channels are not known");
   std::vector<int64_t> sizes = node.ints("split");  // before operator set 13
@@ -369,11 +372,12 @@ std::vector<Step> split(const NodeReader& node) {
     demand(channels % parts == 0, "the parts are not equal");
     sizes.assign(static_cast<size_t>(parts), channels / parts);
   }
+  demand(sizes.size() == node.node().outputs.size(), "there is not a size for each part");
   std::vector<Step> steps;
   int64_t begin = 0;
   for (size_t i = 0; i < node.node().outputs.size(); ++i) {
     const int output = node.node().outputs[i];
-    demand(output != kAbsent && sizes.at(i) > 0, "a part is missing");
+    demand(output != kAbsent && sizes[i] > 0, "a part is missing");
     steps.push_back({node.node().name, Slice{begin, begin + sizes[i]}, {x}, output});
     begin += sizes[i];
   }

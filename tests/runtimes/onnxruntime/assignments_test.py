@@ -52,6 +52,7 @@ class Assignments(unittest.TestCase):
             ("the axes are not the spatial ones", lambda g, x: g.add("ReduceMean", [x], "y")),
             ("the axes are not constants", lambda g, x: g.add("ReduceMean", [x, g.input("axes", [2], np.int64)], "y")),
             ("the axis is not that of the channels", lambda g, x: g.add("Slice", [x, *(g.constant([n], np.int64) for n in (0, 2, 2))], "y")),
+            ("the axis is not that of the channels", lambda g, x: g.add("Slice", [g.input("v", [6]), *(g.constant([n], np.int64) for n in (0, 2, 0))], "y")),
             ("a step is not 1", lambda g, x: g.add("Slice", [x, *(g.constant([n], np.int64) for n in (0, 4, 1, 2))], "y")),
             ("the ends are not constants", lambda g, x: g.add("Slice", [x, g.constant([0], np.int64), g.input("end", [1], np.int64),
                                                                         g.constant([1], np.int64)], "y")),

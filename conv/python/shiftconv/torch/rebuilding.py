@@ -85,7 +85,7 @@ def _drop_rank_checks(model: fx.GraphModule) -> None:
     """Assertions that a tensor has so many dimensions. They would be another reader of a convolution's result, which has as many as its
     weight, and convolutions check it themselves."""
     for node in list(model.graph.nodes):
-        if node.op == "call_function" and node.target is torch._assert and isinstance(condition := node.args[0], fx.Node):
+        if node.op == "call_function" and node.target is torch._assert and node.args and isinstance(condition := node.args[0], fx.Node):
             if condition.target is operator.eq and _is_rank(condition.args[0]) and isinstance(condition.args[1], int):
                 model.graph.erase_node(node)
                 if not condition.users:
