@@ -71,7 +71,7 @@ class SinglePlanAlgorithm final : public Algorithm {
     if constexpr (requires { made.full; }) full = readsEpilogue = made.full;
     if constexpr (requires { made.scales; }) readsEpilogue = full || made.scales;
     if (!readsEpilogue) params.address(offsetof(Params, bias), {TensorName::Bias});
-    if constexpr (requires { made.full; }) {
+    if constexpr (requires { made.params.epilogue; }) {
       if (readsEpilogue) bindEpilogue(params, offsetof(Params, epilogue));
     }
     if (full) {

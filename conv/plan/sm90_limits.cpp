@@ -98,6 +98,29 @@ bool hasShortEpilogue(const Problem& p) {
   return gemm::isShort(static_cast<gemm::Activation>(p.activation)) && hasPlainEpilogue(withPlainEpilogue(p));
 }
 
+std::string bytesRefusal(std::string_view engine, const Problem& p, const device::Properties& properties) {
+  if (std::string reason = anyRefusal(engine, p, properties); !reason.empty()) return reason;
+  const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
+  const bool areIntegers = isInteger(p.inputType);
+  const DataType filter = areIntegers ? DataType::S8 : DataType::E4M3;
+  if (p.filterType != filter || (!areIntegers && p.inputType != filter))
+    return needs(fmt::format("multiplies e4m3, s8 or, with a filter of s8, u8, but input_type and filter_type are {} and {}",
+                             nameOf(p.inputType), nameOf(p.filterType)));
+  if (areIntegers ? p.outputType != DataType::S8 && p.outputType != DataType::U8 : p.outputType != filter)
+    return needs(fmt::format("needs output_type to be {} after {}, but it is {}", areIntegers ? "s8 or u8" : "e4m3",
+                             nameOf(p.inputType), nameOf(p.outputType)));
+  if (p.compute != Compute::Default) return needs(fmt::format("sums in f32 or s32, but compute is {}", nameOf(p.compute)));
+  Problem others = p;
+  others.outScale = 1;
+  others.outputZeroPoint = 0;
+  if (!hasShortEpilogue(others) || p.hasResidual())
+    return needs("has scales, a bias, short activations, out_scale and output_zero_point behind the sums, and nothing else");
+  if (p.k % 16 != 0 || p.outputPitch() % 16 != 0)
+    return needs(fmt::format("needs K and output_pixel_pitch to be multiples of 16 (16-byte rows), but they are {} and {}", p.k,
+                             p.outputPitch()));
+  return {};
+}
+
 Problem withPlainEpilogue(const Problem& p) {
   Problem plain = p;
   plain.alpha = 1;

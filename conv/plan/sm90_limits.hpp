@@ -26,6 +26,9 @@ std::string plainRefusal(std::string_view engine, const Problem& problem, const 
 
 /// The part of it about types, epilogue and output rows.
 std::string plainTypesRefusal(std::string_view engine, const Problem& problem, ResidualAdded residual = ResidualAdded::No);
+/// Why an engine of e4m3 and 8-bit integers, with outputs of 8 bits in rows of 16 bytes after a short epilogue, cannot run the
+/// problem, likewise. Includes anyRefusal.
+std::string bytesRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
 /// What there is behind the sums beside an f32 bias, a residual and ReLU: "alpha is 0.5"; empty when there is nothing.
 std::string beyondPlainEpilogue(const Problem& problem);
 bool hasPlainEpilogue(const Problem& problem);

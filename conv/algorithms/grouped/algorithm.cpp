@@ -8,11 +8,11 @@
 namespace shiftconv::plan {
 
 const Algorithm& groupedAlgorithm() {
-  static const SinglePlanAlgorithm<GroupedPlan> algorithm({"grouped", Accumulation::HalfTensorCore, isHopper, groupedRefusal,
-                                                           planGrouped, images::grouped_sm90, groupedWarpRoles,
-                                                           [](const GroupedPlan& made) -> Tiling {
-                                                             return {made.params.tilePixels, kernels::grouped::kChunkChannels};
-                                                           }});
+  static const SinglePlanAlgorithm<GroupedPlan> algorithm(
+      {"grouped", Accumulation::HalfTensorCore, isHopper, groupedRefusal, planGrouped, images::grouped_sm90, groupedWarpRoles,
+       [](const GroupedPlan& made) -> Tiling {
+         return {made.params.tilePixels, static_cast<int32_t>(made.input.box[0])};
+       }});
   return algorithm;
 }
 

@@ -3,19 +3,25 @@
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/params.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
 
 namespace shiftconv::kernels::grouped {
 
-inline constexpr int32_t kBlockChannels = 8;   ///< input and output channels of a warp: the N and K of one m16n8k8
-inline constexpr int32_t kChunkChannels = 64;  ///< of a box, one 128-byte row
-inline constexpr int32_t kWarps = kChunkChannels / kBlockChannels;
+inline constexpr int32_t kBlockBytes = 16;  ///< of input channels of a warp, and as many output channels: a row of ldmatrix
+inline constexpr int32_t kWarps = 8;        ///< that multiply: a block each of a box's 128-byte rows
+/// Of a box, for elements of 1 or 2 bytes.
+SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int64_t elementBytes) {
+  return static_cast<int32_t>(kWarps * kBlockBytes / elementBytes);
+}
 inline constexpr int32_t kStepPixels = 32;  ///< of a warp at a time: one ldmatrix.x4 for each tap
 inline constexpr int32_t kMaximumStages = 8;
 inline constexpr uint32_t kStagings = 2;  ///< buffers for tiles of output
 /// As many as the registers for the weights allow.
-SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(int64_t taps) { return taps <= 9 ? 3 : 2; }
+SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(int64_t taps, int64_t elementBytes) {
+  return (taps <= 9 ? 2 : 1) + (elementBytes == 2 ? 1 : 0);
+}
 
 struct Params {
   layout::FastDivisor columnTiles, rowTiles;
@@ -29,10 +35,13 @@ struct Params {
   uint32_t slotBytes = 0, stagingBytes = 0;
   int32_t slots = 0;
   int32_t channels = 0;
-  int32_t groupChannels = 0;  ///< 2, 4 or 8: a block has one group or several
+  int32_t groupChannels = 0;  ///< 2, 4, 8 or, of 8 bits, 16: a block has one group or several
+  int32_t blockBits = 3;      ///< of a block in a chunk: there are 1, 2, 4 or 8
   bool relu = false;
-  const void* filter = nullptr;  ///< K x R x S x groupChannels
-  const float* bias = nullptr;   ///< f32[K] or null
+  const void* filter = nullptr;   ///< K x R x S x groupChannels
+  const float* bias = nullptr;    ///< f32[K] or null; of 16-bit operands
+  bool isLean = false;            ///< isLeanBytes
+  gemm::EpilogueParams epilogue;  ///< of 8-bit operands
 };
 
 inline constexpr uint32_t kControlBytes = 1024;

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/plan/algorithm_rates.hpp"
+#include "conv/plan/epilogue.hpp"
 #include "conv/plan/output_tiles.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/shared_memory.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
@@ -32,6 +35,14 @@ struct Tile {
   }
 };
 
+int32_t mostCtas(const Problem& p) { return ctasPerMultiprocessor(p.r * p.s, bytesOf(p.inputType)); }
+
+/// Of a chunk, as a power of two.
+int64_t blocksOf(const Problem& p) {
+  const auto blocks = static_cast<uint64_t>(ceilDivide(p.c * bytesOf(p.inputType), kBlockBytes));
+  return static_cast<int64_t>(std::min<uint64_t>(std::bit_ceil(blocks), kWarps));
+}
+
 Tile tileOf(const Problem& p, int64_t columns, int64_t rows) {
   return {columns, rows, (columns - 1) * p.strideW + (p.s - 1) * p.dilationW + 1,
           (rows - 1) * p.strideH + (p.r - 1) * p.dilationH + 1};
@@ -39,9 +50,10 @@ Tile tileOf(const Problem& p, int64_t columns, int64_t rows) {
 
 /// Columns in as few equal parts as fit, and the rows that cost least.
 bool chooseTile(const Problem& p, const device::Properties& properties, Tile& best) {
-  const int64_t room = sharedBytesOfEach(properties, ctasPerMultiprocessor(p.r * p.s));
-  const int64_t chunks = ceilDivide(p.c, kChunkChannels);
-  const int64_t ctas = std::max<int64_t>(1, ctasPerMultiprocessor(p.r * p.s) * int64_t{properties.multiprocessors} / chunks);
+  const int64_t room = sharedBytesOfEach(properties, mostCtas(p));
+  const int64_t chunks = ceilDivide(p.c, chunkChannels(bytesOf(p.inputType)));
+  const int64_t ctas = std::max<int64_t>(1, mostCtas(p) * int64_t{properties.multiprocessors} / chunks);
+  const int64_t stepPixels = kWarps / blocksOf(p) * kStepPixels;  // of all warps of a block
   double least = 0;
   bool found = false;
   for (int64_t parts = 1; parts <= std::min<int64_t>(p.q(), 64); ++parts) {
@@ -53,7 +65,7 @@ bool chooseTile(const Problem& p, const device::Properties& properties, Tile& be
       // A step of a warp costs about as much as loading 100 pixels; a tile costs a step or two by itself. Eight pixels that
       // pass the end of a row are read with bank conflicts.
       const double cost = waves *
-                          (static_cast<double>(ceilDivide(columns * rows, kStepPixels)) +
+                          (static_cast<double>(ceilDivide(columns * rows, stepPixels)) +
                            static_cast<double>(tile.boxColumns * tile.boxRows) / 100 + 1.5) *
                           (1 + 4.0 / static_cast<double>(columns));
       if (!found || cost < least) {
@@ -69,15 +81,20 @@ bool chooseTile(const Problem& p, const device::Properties& properties, Tile& be
 }  // namespace
 
 std::string groupedRefusal(const Problem& p, const device::Properties& properties) {
-  if (std::string reason = plainRefusal("grouped", p, properties); !reason.empty()) return reason;
-  const int64_t channels = p.groupChannels();
-  if (p.k != p.c || (channels != 2 && channels != 4 && channels != kBlockChannels))
-    return fmt::format("grouped needs 2, 4 or {} input and output channels a group, but C = {}, K = {} and groups = {}",
-                       kBlockChannels, p.c, p.k, p.groups);
+  if (bytesOf(p.inputType) == 1) {
+    if (std::string reason = bytesRefusal("grouped", p, properties); !reason.empty()) return reason;
+    if (!isTwoDimensional(p)) return "grouped needs a 2-D problem, but d, t, pad_front, pad_back, stride_d or dilation_d is set";
+  } else if (std::string reason = plainRefusal("grouped", p, properties); !reason.empty()) {
+    return reason;
+  }
+  const int64_t channels = p.groupChannels(), most = kBlockBytes / bytesOf(p.inputType);
+  if (p.k != p.c || channels < 2 || most % channels != 0)
+    return fmt::format("grouped needs 2, 4{} or {} input and output channels a group, but C = {}, K = {} and groups = {}",
+                       most == 16 ? ", 8" : "", most, p.c, p.k, p.groups);
   if (!((p.r == 3 && p.s == 3) || (p.r == 5 && p.s == 5)))
     return fmt::format("grouped has kernels for 3x3 and 5x5 filters, but the filter is {}x{}", p.r, p.s);
-  if (p.inputPitch() % 8 != 0)
-    return fmt::format("grouped needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch());
+  if (p.inputPitch() % most != 0)
+    return fmt::format("grouped needs input_pixel_pitch to be a multiple of {} elements, but it is {}", most, p.inputPitch());
   Tile tile{};
   if (!chooseTile(p, properties, tile))
     return fmt::format(
@@ -90,7 +107,9 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   GroupedPlan plan;
   Tile tile{};
   chooseTile(p, properties, tile);
-  const int64_t chunks = ceilDivide(p.c, kChunkChannels);
+  const int64_t elementBytes = bytesOf(p.inputType);
+  const int32_t chunkOf = chunkChannels(elementBytes);
+  const int64_t chunks = ceilDivide(p.c, chunkOf);
 
   Params& params = plan.params;
   setOutputTiles(p, tile.rows, tile.columns, params);
@@ -109,35 +128,44 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   params.slots = static_cast<int32_t>(kSlots);
   params.channels = static_cast<int32_t>(p.k);
   params.groupChannels = static_cast<int32_t>(p.groupChannels());
+  params.blockBits = std::bit_width(static_cast<uint64_t>(blocksOf(p))) - 1;
   params.relu = p.activation == Activation::Relu;
 
+  plan.scales = elementBytes == 1;
+  params.isLean = isLeanBytes(p);
+  params.epilogue = epilogueOf(p);
+
   layout::TiledMap& in = plan.input;
-  in.type = elementMapType(p);
+  in.type = elementBytes == 1 ? layout::MapType::U8 : elementMapType(p);
   in.rank = 4;
   in.swizzle = layout::MapSwizzle::B128;
-  const uint64_t inputPixel = static_cast<uint64_t>(p.inputPitch()) * 2, outputPixel = static_cast<uint64_t>(p.outputPitch()) * 2;
+  const uint64_t inputPixel = static_cast<uint64_t>(p.inputPitch() * elementBytes),
+                 outputPixel = static_cast<uint64_t>(p.outputPitch() * elementBytes);
   in.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.w), static_cast<uint64_t>(p.h), static_cast<uint64_t>(p.n)};
   in.strides = {inputPixel, inputPixel * static_cast<uint64_t>(p.w), inputPixel * static_cast<uint64_t>(p.w * p.h)};
-  in.box = {kChunkChannels, static_cast<uint32_t>(tile.boxColumns), static_cast<uint32_t>(tile.boxRows), 1};
+  in.box = {static_cast<uint32_t>(chunkOf), static_cast<uint32_t>(tile.boxColumns), static_cast<uint32_t>(tile.boxRows), 1};
   plan.output = in;
   plan.output.dims = {static_cast<uint64_t>(p.k), static_cast<uint64_t>(p.q()), static_cast<uint64_t>(p.p()),
                       static_cast<uint64_t>(p.n)};
   plan.output.strides = {outputPixel, outputPixel * static_cast<uint64_t>(p.q()),
                          outputPixel * static_cast<uint64_t>(p.q() * p.p())};
-  plan.output.box = {kChunkChannels, static_cast<uint32_t>(tile.columns), static_cast<uint32_t>(tile.rows), 1};
+  plan.output.box = {static_cast<uint32_t>(chunkOf), static_cast<uint32_t>(tile.columns), static_cast<uint32_t>(tile.rows), 1};
 
-  const int64_t mostCtas = std::max<int64_t>(1, ctasPerMultiprocessor(p.r * p.s) * int64_t{properties.multiprocessors} / chunks);
-  const int64_t waves = ceilDivide(params.tiles, mostCtas);
+  const int64_t ctas = std::max<int64_t>(1, mostCtas(p) * int64_t{properties.multiprocessors} / chunks);
+  const int64_t waves = ceilDivide(params.tiles, ctas);
   plan.waves = static_cast<double>(waves);
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(params.tiles, waves)), static_cast<uint32_t>(chunks), 1};
   plan.launch.block = {(kWarps + 1) * 32, 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(tile.sharedBytes());
   const double steps =
-      static_cast<double>(params.tiles * chunks * kWarps) * static_cast<double>(ceilDivide(params.tilePixels, kStepPixels));
-  const double wavefronts = steps * kTapWavefronts * static_cast<double>(p.r * p.s) / properties.multiprocessors;
+      static_cast<double>(params.tiles * chunks * blocksOf(p)) * static_cast<double>(ceilDivide(params.tilePixels, kStepPixels));
+  const double tapWavefronts = kTapWavefronts * (elementBytes == 2 ? 1.0 : isInteger(p.inputType) ? kIntegerTaps : kFloatTaps);
+  const double wavefronts = steps * tapWavefronts * static_cast<double>(p.r * p.s) / properties.multiprocessors;
   plan.modelledClocks = kStartClocks + kWavefrontClocks * wavefronts;
   plan.bound = Resource::SharedReads;
-  plan.kernelName = fmt::format("grouped_sm90_{}_r{}s{}", elementName(p), p.r, p.s);
+  const std::string kind =
+      elementBytes == 1 ? fmt::format("{}_{}", nameOf(p.inputType), nameOf(p.filterType)) : std::string(elementName(p));
+  plan.kernelName = fmt::format("grouped_sm90_{}_r{}s{}", kind, p.r, p.s);
   return plan;
 }
 
@@ -149,7 +177,7 @@ std::vector<std::string> groupedWarpRoles() {
 
 std::string GroupedPlan::describe() const {
   return fmt::format("{}, tile {}x{} pixels x {} channels; grid {}x{}, {} tiles, {:.0f} waves; {} bytes of shared memory",
-                     kernelName, params.tileRows, params.tileColumns, kChunkChannels, launch.grid.x, launch.grid.y, params.tiles,
+                     kernelName, params.tileRows, params.tileColumns, input.box[0], launch.grid.x, launch.grid.y, params.tiles,
                      waves, launch.dynamicSharedBytes);
 }
 

@@ -1,4 +1,5 @@
-// The `grouped` engine of sm_90a: convolutions with 8 channels a group. See conv/algorithms/grouped/sm90_grouped.cu for the kernel.
+// The `grouped` engine of sm_90a: convolutions with 2 to 16 channels a group. See conv/algorithms/grouped/sm90_grouped.cu for the
+// kernel.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@ namespace shiftconv::plan {
 
 struct GroupedPlan {
   kernels::grouped::Params params{};  ///< bias and filter are filled in per run
+  bool scales = false;                ///< 8-bit operands: Params::epilogue in place of bias and relu
   layout::TiledMap input{}, output{};
   LaunchConfig launch{};
   std::string kernelName;

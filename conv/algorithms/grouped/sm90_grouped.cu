@@ -1,14 +1,15 @@
-// grouped: forward convolution with 2, 4 or 8 channels a group, for which one m16n8k8 is 16 pixels of a block of 8 channels.
+// grouped: forward convolution with 2 to 16 channels a group. A block is 16 bytes of channels, 8 of 16 bits or 16 of 8 bits, and
+// one product of a warp is 16 pixels of a block for one tap or two.
 //
-// A CTA has a box of input pixels with 64 channels, eight blocks, in shared memory, one 128-byte row a pixel; each of its eight
-// multiplying warps has a block, whose filter fits into a register for each tap. One ldmatrix.x4 is operand A of 32 pixels for
-// one tap, wherever the pixels lie, so that tiles need no pads between rows and any stride will do. Two taps behind each other are
-// the reduction of an m16n8k16.
+// A CTA has a box of input pixels with eight blocks in shared memory, one 128-byte row a pixel; each of its eight multiplying warps
+// has a block, whose filter fits into a register or two for each tap. One ldmatrix.x4 is operand A of 32 pixels for
+// one tap, wherever the pixels lie, so that tiles need no pads between rows and any stride will do.
 //
 // NOTES
 //  - Of smaller groups a block has several: their filter lies along its diagonal, and the rest is zeros.
+//  - Of fewer than eight blocks in all, several warps have the same one, and take 32 pixels in turns.
 //  - The rows that a lane reads move with the tap, and with them the XOR of the 128-byte swizzle: one addition and one LOP3 a tap.
-//  - Shared memory is read once for each tap, 256 bytes for 16 pixels of a group: the bound beside device memory.
+//  - Shared memory is read once for each tap, 512 bytes for 32 pixels of a block: the bound beside device memory.
 #include <cuda.h>
 
 #include "common/gemm/cta_frame.cuh"
@@ -20,8 +21,9 @@
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/warp.cuh"
+#include "conv/algorithms/grouped/byte_block.cuh"
+#include "conv/algorithms/grouped/half_block.cuh"
 #include "conv/algorithms/grouped/params.hpp"
-#include "conv/kernels/packing.cuh"
 
 namespace shiftconv::kernels::grouped {
 namespace {
@@ -38,10 +40,10 @@ struct TileOrigin {
   int32_t column, row, image;
 };
 
-template <class Element, int kFilterHeight, int kFilterWidth>
+template <class Block, int kFilterWidth>
 class Cta {
  public:
-  static constexpr int kTaps = kFilterHeight * kFilterWidth;
+  static constexpr int32_t kChunkChannels = chunkChannels(Block::kElementBytes);
 
   __device__ Cta(const CUtensorMap& input, const CUtensorMap& output, const Params& params)
       : inputMap_(input), outputMap_(output), p_(params) {
@@ -92,24 +94,11 @@ class Cta {
   }
 
   __device__ void multiply(uint32_t warp) const {
-    const uint32_t lane = threadIdx.x % 32;
-    const int32_t blockChannel = firstChannel() + static_cast<int32_t>(warp) * kBlockChannels;
-    // Operand B of every tap: output channel lane / 4, input channels 2 * (lane % 4) and the next, where they are of its group.
-    uint32_t weights[kTaps];
-    float bias[2] = {0.0f, 0.0f};
-    {
-      const int32_t ofBlock = static_cast<int32_t>(lane / 4), channel = blockChannel + ofBlock;
-      const int32_t pairs = p_.groupChannels / 2, pair = static_cast<int32_t>(lane % 4) - ofBlock / p_.groupChannels * pairs;
-      const uint32_t* filter = static_cast<const uint32_t*>(p_.filter) + int64_t{channel} * kTaps * pairs + pair;
-      const bool hasWeights = channel < p_.channels && pair >= 0 && pair < pairs;
-#pragma unroll
-      for (int tap = 0; tap < kTaps; ++tap) weights[tap] = hasWeights ? filter[tap * pairs] : 0;
-      if (p_.bias != nullptr && blockChannel < p_.channels) {
-        bias[0] = p_.bias[blockChannel + static_cast<int32_t>(2 * (lane % 4))];
-        bias[1] = p_.bias[blockChannel + static_cast<int32_t>(2 * (lane % 4)) + 1];
-      }
-    }
-    const uint32_t vector = warp * 16;  // the block's bytes in a row, before the swizzle
+    const uint32_t lane = threadIdx.x % 32, ofChunk = warp & ((1u << p_.blockBits) - 1);
+    const Block block(p_, firstChannel() + static_cast<int32_t>(ofChunk) * kBlockBytes / Block::kElementBytes);
+    const uint32_t vector = ofChunk * kBlockBytes;  // the block's bytes in a row, before the swizzle
+    const auto firstPixel = static_cast<int32_t>(warp >> p_.blockBits) * kStepPixels;
+    const int32_t step = (kWarps >> p_.blockBits) * kStepPixels;
     gemm::RingPosition slot;
     uint32_t stagingIndex = 0;
     for (const int32_t tile : gemm::StaticTiles::ofGrid(p_.tiles)) {
@@ -119,41 +108,18 @@ class Cta {
       ptx::namedBarrierSync(1, kWarps * 32);  // the staging buffer is free
       const uint32_t staging = staging_ + stagingIndex * p_.stagingBytes;
       stagingIndex = (stagingIndex + 1) % kStagings;
-      for (int32_t first = 0; first < p_.tilePixels; first += kStepPixels) {
+      for (int32_t first = firstPixel; first < p_.tilePixels; first += step) {
         const int32_t pixel = min(first + static_cast<int32_t>(lane), p_.tilePixels - 1);
         const int32_t y = static_cast<int32_t>(p_.byTileColumns.quotient(static_cast<uint32_t>(pixel)));
         const int32_t x = pixel - y * p_.tileColumns;
         const uint32_t row = static_cast<uint32_t>(y * p_.strideH * p_.boxColumns + x * p_.strideW);
-        const auto operand = [&](uint32_t(&a)[4], int tap) {
+        const auto pixelsOf = [&](uint32_t(&a)[4], int tap) {
           const uint32_t tapRow =
               row + static_cast<uint32_t>(tap / kFilterWidth * p_.dilationH * p_.boxColumns + tap % kFilterWidth * p_.dilationW);
           ptx::loadMatrices(a, layout::swizzle128(box + tapRow * kRowBytes) ^ vector);
         };
-        float d[2][4] = {};
-#pragma unroll
-        for (int tap = 0; tap + 1 < kTaps; tap += 2) {
-          uint32_t a[4], b[4];
-          operand(a, tap);
-          operand(b, tap + 1);
-          ptx::mma16x8x16<Element>(d[0], a[0], a[1], b[0], b[1], weights[tap], weights[tap + 1]);
-          ptx::mma16x8x16<Element>(d[1], a[2], a[3], b[2], b[3], weights[tap], weights[tap + 1]);
-        }
-        if constexpr (kTaps % 2 == 1) {
-          uint32_t a[4];
-          operand(a, kTaps - 1);
-          ptx::mma16x8x8<Element>(d[0], a[0], a[1], weights[kTaps - 1]);
-          ptx::mma16x8x8<Element>(d[1], a[2], a[3], weights[kTaps - 1]);
-        }
-        uint32_t packed[4];  // pixels 8i + lane / 4
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          float low = d[i / 2][i % 2 * 2] + bias[0], high = d[i / 2][i % 2 * 2 + 1] + bias[1];
-          if (p_.relu) {
-            low = rectified(low);
-            high = rectified(high);
-          }
-          packed[i] = packPair<Element>(low, high);
-        }
+        uint32_t packed[4];
+        block.convolve(p_, pixelsOf, packed);
         const uint32_t stagingRow = static_cast<uint32_t>(first) + lane;  // the buffer has whole steps
         ptx::storeMatrices(layout::swizzle128(staging + stagingRow * kRowBytes) ^ vector, packed);
       }
@@ -180,16 +146,23 @@ class Cta {
 
 }  // namespace
 
-#define SHIFTCONV_GROUPED_KERNEL(NAME, ELEMENT, R, S)                                                   \
-  extern "C" __global__ void __launch_bounds__(kThreads, ctasPerMultiprocessor(R* S))                   \
+#define SHIFTCONV_GROUPED_KERNEL(NAME, ELEMENT_BYTES, R, S, ...)                                        \
+  extern "C" __global__ void __launch_bounds__(kThreads, ctasPerMultiprocessor(R* S, ELEMENT_BYTES))    \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
            const __grid_constant__ Params params) {                                                     \
-    Cta<ELEMENT, R, S>(inputMap, outputMap, params).run();                                              \
+    Cta<__VA_ARGS__, S>(inputMap, outputMap, params).run();                                             \
   }
+#define SHIFTCONV_GROUPED_HALVES(TYPE, ELEMENT)                                        \
+  SHIFTCONV_GROUPED_KERNEL(grouped_sm90_##TYPE##_r3s3, 2, 3, 3, HalfBlock<ELEMENT, 9>) \
+  SHIFTCONV_GROUPED_KERNEL(grouped_sm90_##TYPE##_r5s5, 2, 5, 5, HalfBlock<ELEMENT, 25>)
+#define SHIFTCONV_GROUPED_BYTES(KIND, PRODUCTS)                                         \
+  SHIFTCONV_GROUPED_KERNEL(grouped_sm90_##KIND##_r3s3, 1, 3, 3, ByteBlock<PRODUCTS, 9>) \
+  SHIFTCONV_GROUPED_KERNEL(grouped_sm90_##KIND##_r5s5, 1, 5, 5, ByteBlock<PRODUCTS, 25>)
 
-SHIFTCONV_GROUPED_KERNEL(grouped_sm90_f16_r3s3, __half, 3, 3)
-SHIFTCONV_GROUPED_KERNEL(grouped_sm90_bf16_r3s3, __nv_bfloat16, 3, 3)
-SHIFTCONV_GROUPED_KERNEL(grouped_sm90_f16_r5s5, __half, 5, 5)
-SHIFTCONV_GROUPED_KERNEL(grouped_sm90_bf16_r5s5, __nv_bfloat16, 5, 5)
+SHIFTCONV_GROUPED_HALVES(f16, __half)
+SHIFTCONV_GROUPED_HALVES(bf16, __nv_bfloat16)
+SHIFTCONV_GROUPED_BYTES(e4m3_e4m3, FloatProducts)
+SHIFTCONV_GROUPED_BYTES(s8_s8, IntegerProducts<true>)
+SHIFTCONV_GROUPED_BYTES(u8_s8, IntegerProducts<false>)
 
 }  // namespace shiftconv::kernels::grouped

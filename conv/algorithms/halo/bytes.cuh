@@ -7,38 +7,14 @@
 
 #include <cstdint>
 
-#include "common/gemm/epilogue/store.cuh"
-#include "common/ptx/conversion.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "conv/algorithms/halo/own_channels.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/staging.cuh"
+#include "conv/kernels/byte_codes.cuh"
 #include "conv/kernels/lean_bytes.cuh"
 
 namespace shiftconv::kernels::halo {
-
-/// How numbers become codes: e4m3 of f32 sums, s8 or u8 of integers.
-template <bool kIntegers>
-struct ByteCodes {
-  float scale;
-  int32_t zeroPoint;
-  uint32_t flipped;  ///< u8 is packed as what s8 is 128 below: one form for both
-
-  __device__ __forceinline__ explicit ByteCodes(const gemm::EpilogueParams& e)
-      : scale(e.outputScale), zeroPoint(e.outputZeroPoint), flipped(0) {
-    if (kIntegers && e.outputType == gemm::NumberType::U8) zeroPoint -= 128, flipped = 0x80808080u;
-  }
-
-  /// Byte i is number i.
-  __device__ __forceinline__ uint32_t of(float a, float b, float c, float d) const {
-    if constexpr (kIntegers) {
-      const auto number = [&](float v) { return gemm::integerOf(v * scale, zeroPoint); };
-      return ptx::packS8(number(a), number(b), number(c), number(d)) ^ flipped;
-    } else {
-      return ptx::packE4m3(a * scale, b * scale) | ptx::packE4m3(c * scale, d * scale) << 16;
-    }
-  }
-};
 
 /// Of words with channels g and g + 8 of pixels 2t and 2t + 1 (g = lane / 4, t = lane % 4): channels 2g and 2g + 1 of these pixels,
 /// a pixel in each half.

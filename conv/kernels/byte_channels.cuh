@@ -1,0 +1,53 @@
+// What a lane that has sums of four output channels, of several pixels, does to make bytes of them: scales and a bias of each
+// channel, a short activation, and the output's scale and zero point.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/activation.cuh"
+#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/params.hpp"
+#include "conv/kernels/byte_codes.cuh"
+#include "conv/kernels/lean_bytes.cuh"
+
+namespace shiftconv::kernels {
+
+/// Factor and bias of one channel: of isLeanBytes with the output's scale in both.
+struct ByteChannel {
+  float scale = 0, bias = 0;
+
+  /// Of a channel behind the last one nothing is loaded.
+  __device__ __forceinline__ void load(const gemm::EpilogueParams& e, bool isLean, int32_t channel) {
+    if (channel >= e.columns) return;
+    scale = e.alpha;
+    if (e.columnScale != nullptr) scale *= e.columnScale[channel];
+    if (e.bias != nullptr)
+      gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float number) { bias = number; });
+    if (isLean) {
+      const LeanBytes lean(e);
+      scale *= lean.scale, bias = lean.biasOf(bias);
+    }
+  }
+};
+
+/// Sums v[4 * pixel + i] of channels[i] as words, whose byte i is that of channels[i].
+template <bool kIntegers, int kPixels>
+__device__ __forceinline__ void packChannels(const gemm::EpilogueParams& e, bool isLean, const ByteChannel (&channels)[4],
+                                             float (&v)[4 * kPixels], uint32_t (&words)[kPixels]) {
+#pragma unroll
+  for (int i = 0; i < 4 * kPixels; ++i) v[i] = fmaf(v[i], channels[i % 4].scale, channels[i % 4].bias);
+  if (isLean) {
+    const LeanBytes lean(e);
+#pragma unroll
+    for (int pixel = 0; pixel < kPixels; ++pixel)
+      words[pixel] = lean.packed<kIntegers>(v[4 * pixel], v[4 * pixel + 1], v[4 * pixel + 2], v[4 * pixel + 3]);
+    return;
+  }
+  gemm::activateShort(e, v);
+  const ByteCodes<kIntegers> codes(e);
+#pragma unroll
+  for (int pixel = 0; pixel < kPixels; ++pixel)
+    words[pixel] = codes.of(v[4 * pixel], v[4 * pixel + 1], v[4 * pixel + 2], v[4 * pixel + 3]);
+}
+
+}  // namespace shiftconv::kernels
