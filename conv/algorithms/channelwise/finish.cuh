@@ -121,8 +121,10 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1, kIsDilated> {
         *reinterpret_cast<uint2*>(at) = make_uint2(words[2 * q], words[2 * q + 1]);
       else if constexpr (kChannels == 4)
         *reinterpret_cast<uint32_t*>(at) = words[q];
-      else
+      else if constexpr (kChannels == 2)
         *reinterpret_cast<uint16_t*>(at) = static_cast<uint16_t>(words[q / 2] >> (q % 2 * 16));
+      else
+        *at = static_cast<uint8_t>(words[q / 4] >> (q % 4 * 8));
     }
   }
 

@@ -112,7 +112,10 @@ struct Kind {
   KIND(channelwise_bytes_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2) \
   KIND(channelwise_bytes_batch_5_s2_c2_q4, Batch, 5, 2, 2, 4, 3) \
   KIND(channelwise_bytes_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2) \
-  KIND(channelwise_bytes_batch_7_s2_c2_q4, Batch, 7, 2, 2, 4, 2)
+  KIND(channelwise_bytes_batch_7_s2_c2_q4, Batch, 7, 2, 2, 4, 2) \
+  KIND(channelwise_bytes_general_c1_q4, General, 0, 0, 1, 4, 8)  \
+  KIND(channelwise_bytes_general_c2_q4, General, 0, 0, 2, 4, 7)  \
+  KIND(channelwise_bytes_general_c4_q4, General, 0, 0, 4, 4, 4)
 
 // Of 8-bit integers: KIND(name, form, filter, stride, channels, columns, ctas), all Plain.
 #define SHIFTCONV_CHANNELWISE_INTEGERS_KINDS(KIND)                  \
@@ -161,9 +164,13 @@ struct Kind {
   KIND(channelwise_integers_batch_5_s2_c2_q4, Batch, 5, 2, 2, 4, 4) \
   KIND(channelwise_integers_batch_7_s1_c4_q2, Batch, 7, 1, 4, 2, 2) \
   KIND(channelwise_integers_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 3) \
-  KIND(channelwise_integers_batch_7_s2_c4_q2, Batch, 7, 2, 4, 2, 2)
+  KIND(channelwise_integers_batch_7_s2_c4_q2, Batch, 7, 2, 4, 2, 2) \
+  KIND(channelwise_integers_general_c1_q4, General, 0, 0, 1, 4, 8)  \
+  KIND(channelwise_integers_general_c2_q4, General, 0, 0, 2, 4, 7)  \
+  KIND(channelwise_integers_general_c4_q4, General, 0, 0, 4, 4, 5)
 
-// With dilation: KIND(name, form, filter, stride, channels, columns, ctas), all Plain. Of f16 and bf16, and of 8-bit integers.
+// With dilation: KIND(name, form, filter, stride, channels, columns, ctas), all Plain. Of f16 and bf16, of e4m3, and of 8-bit
+// integers.
 #define SHIFTCONV_CHANNELWISE_DILATED_KINDS(KIND)                  \
   KIND(channelwise_dilated_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 8)     \
   KIND(channelwise_dilated_few_5_s1_c2_q2, Few, 5, 1, 2, 2, 6)     \
@@ -174,6 +181,15 @@ struct Kind {
   KIND(channelwise_dilated_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3) \
   KIND(channelwise_dilated_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2) \
   KIND(channelwise_dilated_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2)
+
+#define SHIFTCONV_CHANNELWISE_DILATED_BYTES_KINDS(KIND)                  \
+  KIND(channelwise_dilated_bytes_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 7)     \
+  KIND(channelwise_dilated_bytes_few_3_s1_c4_q4, Few, 3, 1, 4, 4, 7)     \
+  KIND(channelwise_dilated_bytes_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 5)     \
+  KIND(channelwise_dilated_bytes_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 3)     \
+  KIND(channelwise_dilated_bytes_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3) \
+  KIND(channelwise_dilated_bytes_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2) \
+  KIND(channelwise_dilated_bytes_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2)
 
 #define SHIFTCONV_CHANNELWISE_DILATED_INTEGERS_KINDS(KIND)                  \
   KIND(channelwise_dilated_integers_few_3_s1_c4_q4, Few, 3, 1, 4, 4, 7)     \
@@ -193,7 +209,7 @@ struct Kind {
   KIND(channelwise_words_c1_q4, Words, 1, 4, 5)  \
   KIND(channelwise_words_c2_q4, Words, 2, 4, 5)
 
-/// What a kernel multiplies. Bytes: in the form General 8-bit floats and integers, else e4m3.
+/// What a kernel multiplies. Bytes: e4m3, but with the whole epilogue 8-bit floats and integers.
 struct Bytes {
   static constexpr int32_t kBytes = 1;
   static constexpr bool kIsInteger = false;
@@ -230,12 +246,16 @@ inline constexpr std::array kKinds{
                 SHIFTCONV_CHANNELWISE_DILATED_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 #define SHIFTCONV_CHANNELWISE_KIND(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Plain, 1, false, true},
+                    SHIFTCONV_CHANNELWISE_DILATED_BYTES_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
   Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Plain, 1, true, true},
-                    SHIFTCONV_CHANNELWISE_DILATED_INTEGERS_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+                        SHIFTCONV_CHANNELWISE_DILATED_INTEGERS_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 #define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS) \
   Kind{#NAME, Form::General, 0, 0, CHANNELS, COLUMNS, CTAS, Finish::Full, OPERANDS::kBytes},
-                        SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+                            SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 };
 

@@ -35,8 +35,10 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
     const Params& params = plan.params;
     const double all = static_cast<double>(p.t) * taps;
     const double trips = static_cast<double>(p.t * params.down.taps * ceilDivide(params.across.taps, 4));
-    // A product and the conversion of its input; bytes take two steps more. 16 bits: counted; others: guesses.
-    const double element = k.elementBytes == 1 ? 4 : 2, store = k.elementBytes == 2 ? kStore : kStore + kWholeEpilogue * v;
+    // A product and the conversion of its input; bytes of any type take two steps more. 16 bits: counted; others: guesses.
+    const bool isPlain = k.finish == Finish::Plain;
+    const double element = k.isInteger ? 0.6 : k.elementBytes == 1 && !isPlain ? 4 : 2;
+    const double store = isPlain ? kStore : kStore + kWholeEpilogue * v;
     work.instructions = kFixed + trips * 40 + all * (q * (kLoad + element * v) + element * v + kTapFixed) + q * store;
     work.chainClocks = trips * kTripClocks;
     work.loadedBytes = all * q * v * bytes;

@@ -46,9 +46,11 @@ struct E4m3Decoder {
 #pragma unroll
     for (int32_t i = 0; i < kChannels; i += 2) {
       const float2 pair = unpackPair<__half>(ptx::unpackPairE4m3(channels.word[0] >> (8 * i)));
-      value[i] = pair.x, value[i + 1] = pair.y;
+      value[i] = pair.x;
+      if constexpr (kChannels > 1) value[i + 1] = pair.y;
     }
   }
+  __device__ __forceinline__ float filter(uint32_t bits) const { return ptx::unpackF16(ptx::unpackPairE4m3(bits)); }
   __device__ __forceinline__ float filter(const uint32_t* words, int32_t index) const {
     const float2 pair = unpackPair<__half>(ptx::unpackPairE4m3(words[index / 4] >> (index / 2 % 2 * 16)));
     return index % 2 == 0 ? pair.x : pair.y;

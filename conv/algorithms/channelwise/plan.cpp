@@ -64,7 +64,7 @@ bool isDilated(const Problem& p) { return p.dilationH != 1 || p.dilationW != 1; 
 /// Whether the kernel computes the problem, but for its Finish.
 bool computes(const Kind& kind, const Problem& p) {
   if (kind.elementBytes != elementBytes(p)) return false;
-  if (kind.elementBytes == 1 && kind.form != Form::General && kind.isInteger != isInteger(p.inputType)) return false;
+  if (kind.elementBytes == 1 && kind.finish == Finish::Plain && kind.isInteger != isInteger(p.inputType)) return false;
   if (kind.channels > 1 && (multiplierOf(p) != 1 || p.k % kind.channels != 0 || p.inputPitch() % kind.channels != 0)) return false;
   if (kind.finish == Finish::Plain &&
       (p.outputPitch() % kind.channels != 0 || (p.hasResidual() && p.residualPitch() % kind.channels != 0)))
