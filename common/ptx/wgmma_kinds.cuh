@@ -29,6 +29,7 @@ inline constexpr bool kHasIntegerSums =
 #define SHIFTCONV_WGMMA_SUMS_96(REGISTER) SHIFTCONV_WGMMA_SUMS_64(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 32)
 #define SHIFTCONV_WGMMA_SUMS_128(REGISTER) \
   SHIFTCONV_WGMMA_SUMS_64(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 32), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 48)
+#define SHIFTCONV_WGMMA_SUMS_160(REGISTER) SHIFTCONV_WGMMA_SUMS_128(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 64)
 #define SHIFTCONV_WGMMA_SUMS_192(REGISTER) \
   SHIFTCONV_WGMMA_SUMS_128(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 64), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 80)
 #define SHIFTCONV_WGMMA_SUMS_224(REGISTER) SHIFTCONV_WGMMA_SUMS_192(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 96)
@@ -74,9 +75,9 @@ inline constexpr bool kHasIntegerSums =
 /// int32_t of integers, which wrap.
 template <WgmmaKind kKind, int kN, class Sum>
 __device__ __forceinline__ void wgmmaNarrow(Sum (&d)[kN / 2], uint64_t a, uint64_t b, uint32_t accumulate) {
-  static_assert(
-      kN == 16 || kN == 32 || kN == 48 || kN == 64 || kN == 80 || kN == 96 || kN == 128 || kN == 192 || kN == 224 || kN == 256,
-      "the widths that are instantiated");
+  static_assert(kN == 16 || kN == 32 || kN == 48 || kN == 64 || kN == 80 || kN == 96 || kN == 128 || kN == 160 || kN == 192 ||
+                    kN == 224 || kN == 256,
+                "the widths that are instantiated");
   static_assert(std::is_same_v<Sum, std::conditional_t<kHasIntegerSums<kKind>, int32_t, float>>);
   SHIFTCONV_WGMMA_KINDS(16, "%8", "%9", "%10")
   SHIFTCONV_WGMMA_KINDS(32, "%16", "%17", "%18")
@@ -85,6 +86,7 @@ __device__ __forceinline__ void wgmmaNarrow(Sum (&d)[kN / 2], uint64_t a, uint64
   SHIFTCONV_WGMMA_KINDS(80, "%40", "%41", "%42")
   SHIFTCONV_WGMMA_KINDS(96, "%48", "%49", "%50")
   SHIFTCONV_WGMMA_KINDS(128, "%64", "%65", "%66")
+  SHIFTCONV_WGMMA_KINDS(160, "%80", "%81", "%82")
   SHIFTCONV_WGMMA_KINDS(192, "%96", "%97", "%98")
   SHIFTCONV_WGMMA_KINDS(224, "%112", "%113", "%114")
   SHIFTCONV_WGMMA_KINDS(256, "%128", "%129", "%130")

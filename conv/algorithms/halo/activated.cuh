@@ -8,3 +8,8 @@
 
 #define SHIFTCONV_HALO_ACTIVATED(KIND, NAME, FIRST, SECOND, N, SHARE, STAGING) \
   SHIFTCONV_HALO_KERNEL(halo_sm90_##KIND##_activated_##NAME, kinds::KIND, FIRST, SECOND, N, SHARE, STAGING, 0, Activated)
+#define SHIFTCONV_HALO_ACTIVATED_WIDE(KIND, NAME, N) \
+  SHIFTCONV_HALO_WIDE_KERNEL(halo_sm90_##KIND##_activated_##NAME, kinds::KIND, N, Activated)
+#define SHIFTCONV_HALO_ACTIVATED_PIXELS(KIND, NAME, PIXEL_BLOCKS, CHANNELS)                     \
+  SHIFTCONV_HALO_KERNEL_OF(halo_sm90_##KIND##_activated_##NAME, kinds::pixels::KIND, Activated, \
+                           PixelShape<PIXEL_BLOCKS, CHANNELS, 1>)

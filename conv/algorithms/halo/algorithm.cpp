@@ -30,12 +30,12 @@ namespace {
 
 #define SHIFTCONV_HALO_NAME(NAME, ...) #NAME,
 constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME) SHIFTCONV_HALO_WIDE_SHAPES(
-    SHIFTCONV_HALO_NAME) SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_NAME)};
+    SHIFTCONV_HALO_NAME) SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_NAME) "k192_n192"};  // the last one of 8-bit operands alone
 #undef SHIFTCONV_HALO_NAME
 #define SHIFTCONV_HALO_LISTED(NAME, ...) ", " #NAME
 constexpr std::string_view kShapeList =
     std::string_view(SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_LISTED) SHIFTCONV_HALO_WIDE_SHAPES(SHIFTCONV_HALO_LISTED)
-                         SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_LISTED))
+                         SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_LISTED) ", k192_n192")
         .substr(2);
 #undef SHIFTCONV_HALO_LISTED
 constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};

@@ -36,7 +36,7 @@ struct Cta {
   static constexpr bool kFull = kEpilogue == Epilogue::Full, kResidual = kEpilogue == Epilogue::Residual;
   static constexpr bool kActivated = kEpilogue == Epilogue::Activated;
   static constexpr bool kAnyInput = takesAnyInput(kEpilogue);
-  static constexpr bool kMayHaveHalfChunks = kActivated && Kind::kElementBytes == 1;
+  static constexpr bool kMayHaveFewSlices = kActivated && Kind::kElementBytes == 1;
   static constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;  ///< boxes that a tile has for each patch
   static_assert(!kFull || !S::kOverBox, "the whole epilogue stages its output elsewhere");
   using ResidualPosition = std::conditional_t<kResidual, gemm::RingPosition, Nowhere>;

@@ -207,9 +207,12 @@ bool boxesOf(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tileN,
     const int64_t lastStart = parity.reach * rowPixels + lastColumn;
     if (boxRows > kLargestBox || mapWidth(g, parity) == 0 || mapHeight(g, parity) == 0) return false;
     ++boxes.maps;
+    const int32_t before = boxes.boxes;
     boxes.boxes += static_cast<int32_t>(ofPlane * g.t);
     boxes.taps += static_cast<int32_t>(g.t * rows * columns);
     if (boxes.maps > kMaximumInputMaps || boxes.boxes > kMaximumPatches || boxes.taps > kMaximumTaps) return false;
+    std::fill(boxes.tapsOf.begin() + before, boxes.tapsOf.begin() + boxes.boxes,
+              static_cast<uint8_t>(dense ? rows : rows * columns));
     if (lastStart > std::numeric_limits<uint16_t>::max()) return false;
     const uint32_t bytes = static_cast<uint32_t>(boxRows * rowPixels) * kRowBytes;
     boxes.bytes += ofPlane * g.t * bytes;

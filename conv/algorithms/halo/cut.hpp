@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -75,6 +76,12 @@ struct Boxes {
   int64_t bytes = 0;                      ///< of all boxes
   uint32_t smallest = 0, largest = 0;     ///< bytes of a box
   uint32_t slotBytes = 0;
+  std::array<uint8_t, kMaximumPatches> tapsOf{};  ///< each, in their order
+
+  /// Of the first `count` boxes of a tile, in which those of a chunk follow those of the chunk before.
+  int32_t tapsOfFirst(int32_t count) const {
+    return count / boxes * taps + std::accumulate(tapsOf.begin(), tapsOf.begin() + count % boxes, 0);
+  }
 };
 
 /// False where there would be more boxes, taps or maps than Params has, or a map without any pixel. `tail`: positions that the

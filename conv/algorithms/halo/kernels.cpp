@@ -42,8 +42,17 @@ constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFT
 
 #define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE, STAGING) \
   {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, #KIND, false, true},
-constexpr ShapeEntry kActivatedFloatShapes[] = {SHIFTCONV_HALO_ACTIVATED_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
-constexpr ShapeEntry kActivatedIntegerShapes[] = {SHIFTCONV_HALO_ACTIVATED_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
+#define SHIFTCONV_HALO_WIDE_ENTRY(KIND, NAME, N) {#NAME, 1, 1, N, Common, Own, 0, #KIND, false, true, 0, 3},
+#define SHIFTCONV_HALO_PIXEL_ENTRY(KIND, NAME, BLOCKS, CHANNELS) \
+  {#NAME, BLOCKS, BLOCKS, BLOCKS * kBlockPixels, Separate, Own, 0, #KIND, false, true, CHANNELS},
+constexpr ShapeEntry kActivatedFloatShapes[] = {SHIFTCONV_HALO_ACTIVATED_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)
+                                                    SHIFTCONV_HALO_ACTIVATED_FLOAT_WIDE_KERNELS(SHIFTCONV_HALO_WIDE_ENTRY)
+                                                        SHIFTCONV_HALO_ACTIVATED_FLOAT_PIXEL_KERNELS(SHIFTCONV_HALO_PIXEL_ENTRY)};
+constexpr ShapeEntry kActivatedIntegerShapes[] = {SHIFTCONV_HALO_ACTIVATED_INTEGER_KERNELS(
+    SHIFTCONV_HALO_ENTRY) SHIFTCONV_HALO_ACTIVATED_INTEGER_WIDE_KERNELS(SHIFTCONV_HALO_WIDE_ENTRY)
+                                                      SHIFTCONV_HALO_ACTIVATED_INTEGER_PIXEL_KERNELS(SHIFTCONV_HALO_PIXEL_ENTRY)};
+#undef SHIFTCONV_HALO_WIDE_ENTRY
+#undef SHIFTCONV_HALO_PIXEL_ENTRY
 #undef SHIFTCONV_HALO_ENTRY
 
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, true},
@@ -56,8 +65,7 @@ constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HA
 constexpr ShapeEntry kIntegerShapes[] = {SHIFTCONV_HALO_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
-/// Of 8-bit operands: a short epilogue, with output scale and zero point, whose outputs are rows of whole 16 bytes of a type that
-/// they are staged as.
+/// Of 8-bit operands: a short epilogue, with output scale and zero point, and outputs of a type that they are staged as.
 bool isStaged(const Problem& p) {
   const bool areIntegers = isInteger(p.inputType), isHalf = p.outputType == DataType::F16;
   const bool isByte = areIntegers ? p.outputType == DataType::S8 || p.outputType == DataType::U8 : p.outputType == DataType::E4M3;
@@ -65,8 +73,7 @@ bool isStaged(const Problem& p) {
   Problem others = p;
   others.outScale = 1;
   others.outputZeroPoint = 0;
-  const int64_t whole = 16 / bytesOf(p.outputType);
-  return hasShortEpilogue(others) && p.k % whole == 0 && p.outputPitch() % whole == 0;
+  return hasShortEpilogue(others) && (isByte || hasWholeRows(p));
 }
 
 /// The problem with rows of output that the copy engine can store.
@@ -79,7 +86,10 @@ Problem withWholeRows(const Problem& p) {
 
 }  // namespace
 
-bool hasWholeRows(const Problem& p) { return p.k % 8 == 0 && p.outputPitch() % 8 == 0; }
+bool hasWholeRows(const Problem& p) {
+  const int64_t whole = 16 / bytesOf(p.outputType);
+  return p.k % whole == 0 && p.outputPitch() % whole == 0;
+}
 
 std::string kindOf(const Problem& p) {
   const auto name = [&](DataType type) {

@@ -53,28 +53,33 @@ struct ShapeEntry {
   int consumers() const { return second == 0 ? 1 : mostConsumers; }
   /// Blocks of operand A of all of them.
   int blocks() const { return first + (consumers() - 1) * second; }
+  /// With outputs that the copy engine alone stores.
+  bool needsWholeRows() const { return !isFull() && !pixelsAreA(); }
   bool separate() const { return share == PixelShare::Separate; }
   bool pixelsAreA() const { return pixelChannels != 0; }
   int members() const { return separate() ? 2 : 1; }
   int channels() const { return pixelsAreA() ? pixelChannels : (separate() ? first : blocks()) * kBlockChannels; }
   /// Rows of operand B of a product, whose operand A has 64.
   int width() const { return pixelsAreA() ? pixelChannels : tileN; }
-  /// In which a warpgroup stages its tile, at most: of 64 channels or, with pixels as operand A, up to 64.
+  /// In which a warpgroup stages its tile, at most, and their channels.
   int pieces() const { return pixelsAreA() ? pixelPieces(pixelChannels) : std::max(first, second); }
+  int pieceChannels() const { return pixelsAreA() ? pixelPieceChannels(pixelChannels) : kBlockChannels; }
   /// Of a piece with a residual, from pixel to pixel.
-  int64_t pieceRowBytes() const { return pixelsAreA() ? pixelRowBytes(pixelChannels) : kRowBytes; }
+  int64_t pieceRowBytes() const { return pixelsAreA() ? pixelRowBytes(pixelChannels, pixelOutputBytes()) : kRowBytes; }
+  /// With pixels as operand A, of 8-bit operands, outputs have 8 bits, too.
+  int32_t pixelOutputBytes() const { return kind.empty() ? 2 : 1; }
   int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }
   /// Those that there are at least: with a residual, a buffer for each multiplying warpgroup.
   int64_t stagingBytes() const {
     if (isFull()) return int64_t{4} * consumers() * kTurningBytes;
-    if (pixelsAreA() && !residual) return int64_t{consumers()} * pixelStagingBytes(tileN, pixelChannels);
+    if (pixelsAreA() && !residual) return int64_t{consumers()} * pixelStagingBytes(tileN, pixelChannels, pixelOutputBytes());
     return overBox ? 0 : consumers() * tileN * pieceRowBytes();
   }
 };
 
 /// "f16_f16", "e4m3_e5m2", ...: input and filter, as ShapeEntry::kind.
 std::string kindOf(const Problem& problem);
-/// Whether rows of the output are multiples of 16 bytes, which the copy engine can store, in 16-bit types.
+/// Whether rows of the output are multiples of 16 bytes, which the copy engine can store.
 bool hasWholeRows(const Problem& problem);
 /// Those with kernels for the problem: more than one where the first has only some of the tiles.
 std::vector<HaloModule> modulesOf(const Problem& problem);

@@ -16,4 +16,10 @@ using s8_s8 = NarrowKind<ptx::WgmmaKind::S8S8>;
 using s8_u8 = NarrowKind<ptx::WgmmaKind::U8S8>;
 using u8_s8 = NarrowKind<ptx::WgmmaKind::S8U8>;
 using u8_u8 = NarrowKind<ptx::WgmmaKind::U8U8>;
+
+/// Where pixels are operand A.
+namespace pixels {
+using kinds::e4m3_e4m3, kinds::s8_s8;
+using u8_s8 = NarrowKind<ptx::WgmmaKind::U8S8>;
+}  // namespace pixels
 }  // namespace shiftconv::kernels::halo::kinds

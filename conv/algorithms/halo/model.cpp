@@ -33,7 +33,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   // Of nine taps three are narrower.
   const double width = 1 - static_cast<double>(shape.tail) / shape.tileN / 3;
   // Of the chunks on average.
-  const double slices = kChunkSlices - (p.halfChunks ? kChunkSlices / 2 / static_cast<double>(p.chunks) : 0);
+  const double slices = kChunkSlices - (kChunkSlices - p.lastSlices) / static_cast<double>(p.chunks);
   const double multiply = steps * (slices * blocks * wgmmaClocks * width + (shape.consumers() == 1 ? kLoneTapClocks : 0));
   const double weightBytes = steps * static_cast<double>(shape.stageBytes());
   // Where warpgroups alternate, of a pair of boxes the last one may be missing.
@@ -88,7 +88,8 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
                          kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors));
   if (memory > work) plan.bound = Resource::DeviceMemory;
   plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
-  if (shape.pixelsAreA() && !shape.residual && g.k % kBlockChannels == 0 && !p.halfChunks) plan.modelledClocks *= kPixelsUntimed;
+  if (shape.pixelsAreA() && !shape.residual && g.k % kBlockChannels == 0 && p.lastSlices == kChunkSlices)
+    plan.modelledClocks *= kPixelsUntimed;
   const double ringBytes = static_cast<double>(p.patchSlots) * p.patchSlotBytes +
                            (p.weightsResident ? 0 : static_cast<double>(p.weightStages) * static_cast<double>(shape.stageBytes()));
   plan.modelParts = {static_cast<float>(loads / l2 / multiply), static_cast<float>(memory / work),

@@ -8,6 +8,7 @@
 #include "common/gemm/epilogue/compute.cuh"
 #include "conv/algorithms/halo/cta.cuh"
 #include "conv/algorithms/halo/params.hpp"
+#include "conv/kernels/byte_channels.cuh"
 
 namespace shiftconv::kernels::halo {
 
@@ -93,11 +94,33 @@ struct SpreadBias {
   }
 };
 
+/// Likewise, with 8-bit operands: factors and biases.
+template <int kWidth>
+struct SpreadChannels {
+  static constexpr int kNumbers = (kWidth + 31) / 32;
+  ByteChannel of[kNumbers];
+
+  __device__ __forceinline__ void load(const FullEpilogue& full, int32_t firstChannel) {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i)
+      of[i].load(full.epilogue, full.lean != Lean::No, firstChannel + i * 32 + static_cast<int32_t>(threadIdx.x % 32));
+  }
+  __device__ __forceinline__ ByteChannel at(int first, uint32_t further) const {
+    const auto lane = static_cast<int>(static_cast<uint32_t>(first % 32) + further);
+    const ByteChannel& there = of[first / 32];
+    return {__shfl_sync(0xffffffffu, there.scale, lane), __shfl_sync(0xffffffffu, there.bias, lane)};
+  }
+};
+
 /// Of a tile, for the warpgroup that has its channel blocks from firstBlock on. Kernels with the whole epilogue keep nothing.
 template <int kBlocks, class Cta>
 __device__ __forceinline__ auto ownOf(const Cta& cta, int32_t tile, uint32_t firstBlock) {
   if constexpr (Cta::kFull) {
     return Nowhere();
+  } else if constexpr (Cta::S::kPixelsAreA && Cta::Kind::kElementBytes == 1) {
+    SpreadChannels<Cta::S::kWidth> own;
+    own.load(cta.params.full, cta.channelOf(tile));
+    return own;
   } else if constexpr (Cta::S::kPixelsAreA) {
     const Params& p = cta.params;
     SpreadBias<Cta::S::kWidth> own;

@@ -28,18 +28,23 @@ SHIFTCONV_HOST_DEVICE constexpr uint32_t stagedRowBytes(int32_t outputBytes) {
 
 // Where pixels are operand A.
 inline constexpr int32_t kBlockPixels = 64;  ///< output pixels of one wgmma
-/// Of a pixel's outputs where they wait to be stored, up to 64 channels: as wide as the channels of a tile, in the swizzle of that
-/// width, or 128 bytes.
-SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelRowBytes(int32_t tileChannels) {
-  return tileChannels <= 32 ? static_cast<uint32_t>(tileChannels) * 2 : kRowBytes;
+/// Channels of a pixel's outputs that wait in one row to be stored: all of a tile, or as many as divide it (of 48, more than there
+/// are).
+SHIFTCONV_HOST_DEVICE constexpr int32_t pixelPieceChannels(int32_t tileChannels) {
+  if (tileChannels <= 32) return tileChannels;
+  return tileChannels < kBlockChannels || tileChannels % kBlockChannels == 0 ? kBlockChannels : kBlockChannels / 2;
+}
+/// Such a row of outputs of 1 or 2 bytes, in the swizzle of its width.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelRowBytes(int32_t tileChannels, int32_t outputBytes) {
+  return static_cast<uint32_t>(pixelPieceChannels(tileChannels) * outputBytes);
 }
 /// As many such rows as a pixel's channels need.
 SHIFTCONV_HOST_DEVICE constexpr int32_t pixelPieces(int32_t tileChannels) {
-  return (tileChannels + kBlockChannels - 1) / kBlockChannels;
+  return (tileChannels + pixelPieceChannels(tileChannels) - 1) / pixelPieceChannels(tileChannels);
 }
 /// Of a warpgroup's tile.
-SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelStagingBytes(int32_t pixels, int32_t tileChannels) {
-  return static_cast<uint32_t>(pixels * pixelPieces(tileChannels)) * pixelRowBytes(tileChannels);
+SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelStagingBytes(int32_t pixels, int32_t tileChannels, int32_t outputBytes) {
+  return static_cast<uint32_t>(pixels * pixelPieces(tileChannels)) * pixelRowBytes(tileChannels, outputBytes);
 }
 
 inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter
@@ -109,6 +114,9 @@ struct Params {
   int32_t chunksPerRank = 0;  ///< with the reduction split over a cluster; otherwise chunks
   int32_t split = 1;          ///< CTAs of a cluster that share the reduction of a tile
   int32_t inputMaps = 0, patches = 0, taps = 0;
+  /// Of the last chunk, those that are multiplied; what follows is zeros. Fewer than all only with pixels as operand A, and of
+  /// 8-bit operands with one chunk.
+  int32_t lastSlices = kChunkSlices;
   int32_t lag = 0;  ///< taps that a multiplying warpgroup is behind the one before it; of the last, fewer than either ring holds
 
   // Shared memory
@@ -123,8 +131,7 @@ struct Params {
   bool relu = false;
   bool deep = false;  ///< where takesAnyInput() of shape.cuh: images are planes of `planes` each, and input maps (C, W, H, D, N)
                       ///< instead of (C, W, N, H)
-  bool halfChunks = false;   ///< the second half of the last chunk is zeros. In kernels of 8-bit operands there is one chunk then
-  bool filterAhead = false;  ///< the filter is constant, and is read before the kernel ahead has ended
+  bool filterAhead = false;       ///< the filter is constant, and is read before the kernel ahead has ended
   bool inputLeavesFirst = false;  ///< L2, which then has room for outputs; not where deep
   bool alternates = false;  ///< where pixels are operand A: warpgroups take every other tile of a CTA; tiles are then not pairs
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
@@ -147,7 +154,7 @@ struct Params {
   gemm::WindowSplit inputSplit;
   int32_t firstMaps = 0;  ///< of the first tensor
   /// Where pixels are operand A, and rows of the output are no multiple of 16 bytes, threads store them: a power of two that share
-  /// a row, in elements of storedBytes (2 or 4). 0: the copy engine stores.
+  /// a row, in elements of storedBytes (1, 2 or 4). 0: the copy engine stores.
   int32_t storingLanes = 0, storedBytes = 0;
 };
 

@@ -19,23 +19,13 @@
 #include "conv/algorithms/halo/cta.cuh"
 #include "conv/algorithms/halo/own_channels.cuh"
 #include "conv/algorithms/halo/params.hpp"
+#include "conv/algorithms/halo/pixel_bytes.cuh"
+#include "conv/algorithms/halo/pixel_rows.cuh"
 #include "conv/algorithms/halo/staging.cuh"
 #include "conv/algorithms/halo/tile.cuh"
 #include "conv/kernels/packing.cuh"
 
 namespace shiftconv::kernels::halo {
-
-/// Address of 16 bytes of channels of a staged row of kBytes, in the copy engine's swizzle of that width.
-template <uint32_t kBytes>
-__device__ __forceinline__ uint32_t pixelVector(uint32_t destination, uint32_t row, uint32_t vector) {
-  constexpr uint32_t kVectors = kBytes / 16;  // the pattern repeats after 8 * kBytes
-  return destination + row * kBytes + ((vector ^ (row * kVectors / 8 % kVectors)) * 16);
-}
-
-/// The staged row of a position of a tile: in flat tiles pixels come first.
-__device__ __forceinline__ uint32_t stagedRow(const Params& p, uint32_t position) {
-  return p.flatPitch.divisor == 1 ? position : flatRow(p, position);
-}
 
 /// What becomes of the sums: ReLU or nothing, also after a bias; a bias and SiLU; everything that kernels with a short activation
 /// do.
@@ -167,8 +157,8 @@ __device__ void storeRows(const Cta& cta, const TileOrigin& origin, uint32_t sta
   const uint32_t lanes = static_cast<uint32_t>(p.storingLanes), thread = threadIdx.x % 128;
   const uint32_t lane = thread & (lanes - 1), pixels = 128 / lanes;
   const uint32_t channels = min(S::kWidth, p.channels - origin.channel);
-  const uint32_t elements = channels * 2 / sizeof(Stored);
-  auto* const output = static_cast<uint8_t*>(p.full.epilogue.output) + static_cast<int64_t>(origin.channel) * 2;
+  const uint32_t elements = channels * S::kPixelOutputBytes / sizeof(Stored);
+  auto* const output = static_cast<uint8_t*>(p.full.epilogue.output) + static_cast<int64_t>(origin.channel) * S::kPixelOutputBytes;
 #pragma unroll 1
   for (uint32_t position = thread / lanes; position < S::kTileN; position += pixels) {
     const int32_t pixel = outputPixel(p, origin, position);
@@ -190,7 +180,7 @@ __device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Ct
                                                const SpreadBias<Cta::S::kWidth>& own, const TileOrigin& origin, uint32_t consumer,
                                                gemm::RingPosition& buffer) {
   using S = typename Cta::S;
-  constexpr int kGroups = S::kWidth / 8, kOfPiece = kBlockChannels / 8;
+  constexpr int kGroups = S::kWidth / 8, kOfPiece = S::kPieceChannels / 8;
   const auto& residuals = cta.control->residuals[consumer];
   const auto piece = [&]<int kPiece>() {
     constexpr int kEnd = (kPiece + 1) * kOfPiece;
@@ -206,10 +196,9 @@ __device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Ct
 }
 
 /// A warpgroup's tile, through a buffer of its own.
-template <class Cta, int kBlocks>
-__device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
-                             const SpreadBias<Cta::S::kWidth>& own, const TileOrigin& origin, uint32_t consumer,
-                             typename Cta::ResidualPosition& buffer) {
+template <class Cta, int kBlocks, class Own>
+__device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], const Own& own,
+                             const TileOrigin& origin, uint32_t consumer, typename Cta::ResidualPosition& buffer) {
   using S = typename Cta::S;
   if constexpr (Cta::kResidual) {
     addToResiduals(cta, d, own, origin, consumer, buffer);
@@ -221,7 +210,9 @@ __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlock
   const bool leads = threadIdx.x % 128 == 0;
   if (leads) ptx::bulkWaitGroupRead<0>();  // site: staging_read
   ptx::namedBarrierSync(barrier, 128);     // site: staging_free
-  if constexpr (Cta::kActivated) {
+  if constexpr (Cta::Kind::kElementBytes == 1) {
+    stagePixelBytes(cta, d, own, staging);
+  } else if constexpr (Cta::kActivated) {
     if (p.full.lean == Lean::Silu)
       stagePixels<PixelForm::Silu, 0, kGroups>(cta, d, own, origin.channel, staging);
     else
@@ -235,14 +226,16 @@ __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlock
     ptx::fenceProxyAsyncShared();
     ptx::namedBarrierSync(barrier, 128);
     if (leads)
-      for (int32_t channel = 0; channel < S::kWidth; channel += kBlockChannels)
-        cta.storeTile(origin, channel, staging + channel / kBlockChannels * S::kPieceBytes);
+      for (int32_t piece = 0; piece < S::kFirstPieces; ++piece)
+        cta.storeTile(origin, piece * S::kPieceChannels, staging + piece * S::kPieceBytes);
   } else {
     ptx::namedBarrierSync(barrier, 128);  // site: rows_staged
     if (p.storedBytes == 4)
       storeRows<uint32_t>(cta, origin, staging);
-    else
+    else if (S::kPixelOutputBytes == 2 || p.storedBytes == 2)
       storeRows<uint16_t>(cta, origin, staging);
+    else
+      storeRows<uint8_t>(cta, origin, staging);
   }
 }
 

@@ -35,7 +35,8 @@ struct Task {
   /// modules before theirs have, too.
   bool has(const ShapeEntry& shape, size_t module) const {
     const auto multiplies = [&](const ShapeEntry& one) { return one.kind.empty() || one.kind == kind; };
-    if (!multiplies(shape)) return false;
+    if (!multiplies(shape) || (shape.pixelsAreA() && shape.pixelOutputBytes() != g.outputBytes)) return false;
+    if (shape.needsWholeRows() && !hasWholeRows(problem)) return false;
     for (size_t i = 0; shape.isFull() && i < module; ++i)
       for (const ShapeEntry& other : shapesOf(modules[i]))
         if (multiplies(other) && other.name == shape.name) return false;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "conv/algorithms/halo/model.hpp"
@@ -128,12 +129,13 @@ bool canSplit(const ShapeEntry& shape, int32_t boxes, int32_t chunks, int32_t sp
   return !shape.overBox || (boxes == 1 && chunks == 1 && split == 1);
 }
 
-/// Whether tiles of so many channels are of use. Where they are all rows of operand B: whole blocks, or all channels and less than
-/// twice as many. (What is staged behind the last whole block is then outside of the output.)
+/// Whether tiles of so many channels are of use. Where they are all rows of operand B: whole pieces that a pixel's outputs are
+/// staged in, and as many as a block, or all channels and less than twice as many.
 bool suits(const ShapeEntry& shape, const Geometry& g) {
   const int64_t tile = shape.channels();
   if (g.groups > 1 && tile != kBlockChannels) return false;
-  return !shape.pixelsAreA() || (tile < g.k ? tile % kBlockChannels == 0 : tile < 2 * roundUp(g.k, 8));
+  return !shape.pixelsAreA() || (tile < g.k ? tile >= kBlockChannels && tile % shape.pieceChannels() == 0
+                                            : tile < 2 * roundUp(g.k, shape.pixelOutputBytes() == 1 ? 16 : 8));
 }
 
 /// Whether pixels that one tile of channels alone reads are dropped from L2 first. They have no further use, and the outputs find
@@ -148,6 +150,13 @@ bool inputShouldLeaveFirst(const Geometry& g, double bytes, const device::Proper
   const double l2 = static_cast<double>(properties.l2Bytes);
   const double outputs = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes);
   return !params.deep && !shareLines && bytes > 0.8 * l2 && (outputs < 0.45 * l2 || bytes < 1.1 * l2);
+}
+
+/// Params::lastSlices, of so many bytes in the last chunk.
+int32_t lastSlicesOf(const ShapeEntry& shape, int32_t chunks, int64_t bytes) {
+  const auto slices = static_cast<int32_t>(ceilDivide(bytes, kRowBytes / kChunkSlices));
+  if (!shape.kind.empty()) return shape.activated && chunks == 1 ? slices : kChunkSlices;
+  return shape.pixelsAreA() && slices <= kChunkSlices / 2 ? kChunkSlices / 2 : kChunkSlices;
 }
 
 /// Numbers of tiles, stages and slots, and what the plan would take. `plan` begins as commonPlan(...), and may have been worked out
@@ -178,9 +187,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   if (split > 1 && pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   params.residual = {};
   const int64_t reduced = g.groups > 1 ? std::min<int64_t>(g.c, kBlockChannels) : g.c - g.splitC;
-  const int64_t lastRow = (reduced * g.elementBytes - 1) % kRowBytes + 1;  // bytes of the last chunk
-  params.halfChunks =
-      lastRow <= int64_t{kRowBytes} / 2 && (shape.pixelsAreA() || (!shape.kind.empty() && shape.activated && params.chunks == 1));
+  params.lastSlices = lastSlicesOf(shape, params.chunks, (reduced * g.elementBytes - 1) % kRowBytes + 1);
   // Halves of whole rows, which are groups of 8 pixels.
   params.halves = split == 2 && !shape.isFull() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
                   kind == HaloCut::Columns && cut.images == 1 && cut.rows % 2 == 0 && cut.pixels() == shape.tileN;
@@ -217,8 +224,10 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   constexpr int32_t kEpilogueTaps = 4;
   const int32_t tapsPerBox = params.taps / params.patches;
   const int32_t boxesAhead = params.patchSlots / shape.members() - 1;
-  const int32_t boxTaps = boxesAhead > 0 ? boxesAhead * tapsPerBox - (tapsPerBox == 1 ? 1 : 0) : tapsPerBox - 1;
-  const int32_t whole = std::max(1, params.chunksPerRank - (shape.pixelsAreA() && params.halfChunks ? 1 : 0));  // chunks
+  // On average; and never more than lie in boxes that are there at once, as the warpgroup behind keeps the first until then.
+  const int32_t boxTaps = std::min(boxesAhead > 0 ? boxesAhead * tapsPerBox - (tapsPerBox == 1 ? 1 : 0) : tapsPerBox - 1,
+                                   placed.tapsOfFirst(params.patchSlots / shape.members()));
+  const int32_t whole = std::max(1, params.chunksPerRank - (params.lastSlices < kChunkSlices ? 1 : 0));  // chunks
   const int32_t most = std::min({params.weightsResident ? params.taps : params.weightStages - 2, boxTaps, params.taps * whole - 1});
   const int32_t followers = shape.consumers() - 1;
   params.lag = followers > 0 && shape.tail == 0 ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0,
@@ -233,7 +242,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
 layout::MapSwizzle swizzleOf(const ShapeEntry& shape, const Geometry& g) {
   using enum layout::MapSwizzle;
   if (!shape.pixelsAreA()) return g.outputBytes == 1 ? B64 : B128;
-  switch (pixelRowBytes(shape.channels())) {
+  switch (shape.pieceRowBytes()) {
     case 16:
       return None;
     case 32:
@@ -245,11 +254,11 @@ layout::MapSwizzle swizzleOf(const ShapeEntry& shape, const Geometry& g) {
   }
 }
 
-/// Where the copy engine cannot store the rows of the output, threads do: as many share a row as it has elements of 2 or 4 bytes, a
-/// warp at most. Nobody uses the map of the output then.
+/// Where the copy engine cannot store the rows of the output, threads do: as many share a row as it has elements of up to 4 bytes,
+/// a warp at most. Nobody uses the map of the output then.
 void storeByThreads(const Geometry& g, HaloPlan& plan) {
   Params& params = plan.params;
-  params.storedBytes = g.k % 2 == 0 && g.outputPitch % 2 == 0 ? 4 : 2;
+  params.storedBytes = static_cast<int32_t>(std::gcd(std::gcd(g.k, g.outputPitch) * g.outputBytes, 4));
   const int64_t elements = std::min<int64_t>(g.k, params.tileChannels) * g.outputBytes / params.storedBytes;
   params.storingLanes = static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(elements, 32))));
   plan.output = plan.filter;
@@ -301,8 +310,8 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
                       static_cast<uint64_t>(g.p)};
   plan.output.strides = {outputPixelBytes, outputPixelBytes * static_cast<uint64_t>(g.q * g.p),
                          outputPixelBytes * static_cast<uint64_t>(g.q)};
-  const uint32_t rowChannels =
-      shape.pixelsAreA() ? pixelRowBytes(shape.channels()) / 2 : static_cast<uint32_t>(std::min(shape.channels(), kBlockChannels));
+  const uint32_t rowChannels = static_cast<uint32_t>(shape.pixelsAreA() ? shape.pieceRowBytes() / shape.pixelOutputBytes()
+                                                                        : std::min(shape.channels(), kBlockChannels));
   plan.output.box = {rowChannels, static_cast<uint32_t>(params.tileColumns), static_cast<uint32_t>(params.tileImages),
                      static_cast<uint32_t>(params.halves ? params.tileRows / 2 : params.tileRows)};
 
@@ -446,7 +455,7 @@ std::string HaloPlan::describe() const {
                                  p.tileColumns, p.tileChannels);
   if (p.split > 1)
     text += fmt::format(", reduction split by {}{}", p.split, p.halves ? ", which finish half of the rows each" : "");
-  if (p.halfChunks) text += ", half of a chunk";
+  if (p.lastSlices < kChunkSlices) text += fmt::format(", {} of {} slices of the last chunk", p.lastSlices, kChunkSlices);
   if (p.lag > 0) text += fmt::format(", lag {}", p.lag);
   if (p.inputLeavesFirst) text += ", input leaves L2 first";
   text += fmt::format(

@@ -110,9 +110,16 @@ template <class Cta, int kBlocks>
 __device__ __forceinline__ gemm::RingPosition multiplyTaps(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                                            gemm::RingPosition& box, gemm::RingPosition& weight, uint32_t consumer,
                                                            uint32_t firstBlock, bool lags) {
-  if constexpr (Cta::S::kPixelsAreA) {
+  const auto allOf = [&]<int kSlices>() {
+    return multiplyChunks<kSlices, false>(cta, d, box, weight, consumer, firstBlock, lags, cta.firstChunk, cta.endChunk);
+  };
+  if constexpr (Cta::kMayHaveFewSlices) {
+    if (cta.params.lastSlices == 1) return allOf.template operator()<1>();
+    if (cta.params.lastSlices == 2) return allOf.template operator()<2>();
+    if (cta.params.lastSlices == 3) return allOf.template operator()<3>();
+  } else if constexpr (Cta::S::kPixelsAreA) {
     // Between the two the tensor core drains. In one loop, with a choice for each tap, ptxas has wgmma wait for each other.
-    const bool endsInHalf = cta.params.halfChunks && cta.endChunk == cta.params.chunks;
+    const bool endsInHalf = cta.params.lastSlices < kChunkSlices && cta.endChunk == cta.params.chunks;
     const int32_t half = cta.endChunk - endsInHalf;
     if (half == cta.firstChunk)
       return multiplyChunks<kChunkSlices / 2, false>(cta, d, box, weight, consumer, firstBlock, lags, half, cta.endChunk);
@@ -122,11 +129,7 @@ __device__ __forceinline__ gemm::RingPosition multiplyTaps(const Cta& cta, typen
     if (!endsInHalf) return last;
     return multiplyChunks<kChunkSlices / 2, true>(cta, d, box, weight, consumer, firstBlock, false, half, cta.endChunk);
   }
-  if constexpr (Cta::kMayHaveHalfChunks) {
-    if (cta.params.halfChunks)
-      return multiplyChunks<kChunkSlices / 2, false>(cta, d, box, weight, consumer, firstBlock, lags, cta.firstChunk, cta.endChunk);
-  }
-  return multiplyChunks<kChunkSlices, false>(cta, d, box, weight, consumer, firstBlock, lags, cta.firstChunk, cta.endChunk);
+  return allOf.template operator()<kChunkSlices>();
 }
 
 /// All sums of a tile that has whole images, for a 3x3 filter with a box for each of its columns. In the last output rows the

@@ -14,7 +14,7 @@
 
 namespace shiftconv::kernels::halo {
 
-/// The pieces of up to 64 channels of the tiles that a warpgroup finishes, in its order.
+/// The pieces of the tiles that a warpgroup finishes, in its order.
 template <class Cta>
 struct Pieces {
   using S = typename Cta::S;
@@ -33,7 +33,7 @@ struct Pieces {
   }
   __device__ int32_t blockChannel(int32_t piece) const {
     const int32_t firstBlock = S::kSeparate || consumer == 0 ? 0 : S::kFirstBlocks;
-    return (firstBlock + piece % ofTile()) * kBlockChannels;
+    return firstBlock * kBlockChannels + piece % ofTile() * S::kPieceChannels;
   }
 };
 

@@ -41,6 +41,7 @@ struct Shape {
   /// Whether two CTAs that split the reduction may finish half of the pixels each.
   static constexpr bool kMayHalve = kShare == PixelShare::Common && !kOverBox && kN <= 128 && kN % 16 == 0;
   static constexpr int kFirstPieces = kFirst, kSecondPieces = kSecond;  ///< in which a warpgroup stages its tile: channel blocks
+  static constexpr int kPieceChannels = kBlockChannels;
   static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);  ///< warps that release a box
   // Of a thread; all warpgroups share 512. The loading lane that also stores needs more; three others leave so many.
   static constexpr int kLoadingRegisters = kOverBox || kConsumers == 3 ? 56 : 40;
@@ -57,7 +58,7 @@ struct Shape {
 
 /// Pixels are operand A, in blocks of 64 that a warpgroup owns, and the weights operand B: of few output channels, or of a number
 /// that blocks of 64 do not divide, nothing is multiplied in vain.
-template <int kPixelBlocks, int kChannels>
+template <int kPixelBlocks, int kChannels, int kOutputBytes = 2>
 struct PixelShape {
   static constexpr bool kPixelsAreA = true;
   static constexpr int kFirstBlocks = kPixelBlocks, kSecondBlocks = kPixelBlocks, kStageBlocks = kPixelBlocks;
@@ -71,9 +72,12 @@ struct PixelShape {
   static constexpr uint32_t kStageBytes = kChannels * kRowBytes;
   static constexpr int kBoxReaders = 4;
   static constexpr int kLoadingRegisters = 40, kMultiplyingRegisters = 232;
-  static constexpr uint32_t kStagedRowBytes = pixelRowBytes(kChannels);
-  static constexpr uint32_t kPieceBytes = kTileN * kStagedRowBytes, kStagingBytes = pixelStagingBytes(kTileN, kChannels);
-  /// In which a warpgroup stages its tile: of up to 64 channels of all its pixels.
+  static constexpr int kPixelOutputBytes = kOutputBytes;
+  static constexpr uint32_t kStagedRowBytes = pixelRowBytes(kChannels, kOutputBytes);
+  static constexpr uint32_t kPieceBytes = kTileN * kStagedRowBytes,
+                            kStagingBytes = pixelStagingBytes(kTileN, kChannels, kOutputBytes);
+  /// In which a warpgroup stages its tile: of some channels of all its pixels.
+  static constexpr int kPieceChannels = pixelPieceChannels(kChannels);
   static constexpr int kFirstPieces = pixelPieces(kChannels), kSecondPieces = kFirstPieces;
   static_assert(kWidth % 8 == 0 && kWidth <= 256, "a width of wgmma");
   static_assert(kPixelBlocks * kSums <= 128, "accumulator registers of a thread");

@@ -136,7 +136,9 @@
   X(KIND, k64x2_n224_over, 1, 1, 224, Separate, OverBox) \
   X(KIND, k64x2_n256_over, 1, 1, 256, Separate, OverBox) \
   X(KIND, k128_n64, 1, 1, 64, Common, Own)               \
+  X(KIND, k128_n96, 1, 1, 96, Common, Own)               \
   X(KIND, k128_n128, 1, 1, 128, Common, Own)             \
+  X(KIND, k128_n160, 1, 1, 160, Common, Own)             \
   X(KIND, k128_n192, 1, 1, 192, Common, Own)             \
   X(KIND, k128_n224, 1, 1, 224, Common, Own)             \
   X(KIND, k128_n256, 1, 1, 256, Common, Own)             \
@@ -148,6 +150,30 @@
   X(KIND, k64x2_n224_over, 1, 1, 224, Separate, OverBox)   \
   X(KIND, k128_n128, 1, 1, 128, Common, Own)               \
   X(KIND, k128_n224, 1, 1, 224, Common, Own)
+// With three multiplying warpgroups, as SHIFTCONV_HALO_WIDE_SHAPES; wgmma of integers has no width of 200. X(kind, name, pixels)
+#define SHIFTCONV_HALO_ACTIVATED_BYTES_WIDE_SHAPES(KIND, X) \
+  X(KIND, k192_n128, 128)                                   \
+  X(KIND, k192_n192, 192)
+// With pixels as operand A: K in rows of whole 16 bytes that blocks of 64 do not divide, or few.
+#define SHIFTCONV_HALO_ACTIVATED_BYTES_PIXEL_SHAPES(KIND, X) \
+  X(KIND, m128x2_k16, 2, 16)                                 \
+  X(KIND, m128x2_k32, 2, 32)                                 \
+  X(KIND, m128x2_k48, 2, 48)                                 \
+  X(KIND, m64x2_k64, 1, 64)                                  \
+  X(KIND, m128x2_k64, 2, 64)                                 \
+  X(KIND, m64x2_k96, 1, 96)                                  \
+  X(KIND, m128x2_k96, 2, 96)                                 \
+  X(KIND, m64x2_k160, 1, 160)
+#define SHIFTCONV_HALO_ACTIVATED_FEW_BYTES_PIXEL_SHAPES(KIND, X) \
+  X(KIND, m128x2_k32, 2, 32)                                     \
+  X(KIND, m128x2_k64, 2, 64)                                     \
+  X(KIND, m64x2_k96, 1, 96)
+#define SHIFTCONV_HALO_ACTIVATED_FLOAT_WIDE_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_WIDE_SHAPES(e4m3_e4m3, X)
+#define SHIFTCONV_HALO_ACTIVATED_INTEGER_WIDE_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_WIDE_SHAPES(s8_s8, X)
+#define SHIFTCONV_HALO_ACTIVATED_FLOAT_PIXEL_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_PIXEL_SHAPES(e4m3_e4m3, X)
+#define SHIFTCONV_HALO_ACTIVATED_INTEGER_PIXEL_KERNELS(X) \
+  SHIFTCONV_HALO_ACTIVATED_BYTES_PIXEL_SHAPES(s8_s8, X)   \
+  SHIFTCONV_HALO_ACTIVATED_FEW_BYTES_PIXEL_SHAPES(u8_s8, X)
 #define SHIFTCONV_HALO_ACTIVATED_FLOAT_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_SHAPES(e4m3_e4m3, X)
 #define SHIFTCONV_HALO_ACTIVATED_INTEGER_KERNELS(X) \
   SHIFTCONV_HALO_ACTIVATED_BYTES_SHAPES(s8_s8, X)   \
