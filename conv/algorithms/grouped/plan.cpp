@@ -157,8 +157,10 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(params.tiles, waves)), static_cast<uint32_t>(chunks), 1};
   plan.launch.block = {(kWarps + 1) * 32, 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(tile.sharedBytes());
+  // Of 16 bits as if no warps shared a block: so the recorded times were corrected.
+  const int64_t warps = elementBytes == 2 ? kWarps : blocksOf(p);
   const double steps =
-      static_cast<double>(params.tiles * chunks * blocksOf(p)) * static_cast<double>(ceilDivide(params.tilePixels, kStepPixels));
+      static_cast<double>(params.tiles * chunks * warps) * static_cast<double>(ceilDivide(params.tilePixels, kStepPixels));
   const double tapWavefronts = kTapWavefronts * (elementBytes == 2 ? 1.0 : isInteger(p.inputType) ? kIntegerTaps : kFloatTaps);
   const double wavefronts = steps * tapWavefronts * static_cast<double>(p.r * p.s) / properties.multiprocessors;
   plan.modelledClocks = kStartClocks + kWavefrontClocks * wavefronts;

@@ -18,7 +18,8 @@
 namespace shiftconv::plan::sm90::halo {
 
 /// What the plans of a problem are worked out from.
-struct Task {
+class Task {
+ public:
   Problem problem;
   const device::Properties& properties;
   Geometry g = geometryOf(problem);
@@ -31,16 +32,21 @@ struct Task {
 
   /// Whether there are few enough strides and taps for any plan.
   bool isPossible() const { return g.strideH * g.strideW <= kMaximumInputMaps && g.t * g.r * g.s <= kMaximumTaps; }
-  /// Whether it is a kernel of these operands, and the first of its name. Kernels with the whole epilogue alone have names that
-  /// modules before theirs have, too.
+  /// Whether it is a kernel of these operands and outputs, and the first of its name. Kernels with the whole epilogue alone have
+  /// names that modules before theirs have, too.
   bool has(const ShapeEntry& shape, size_t module) const {
-    const auto multiplies = [&](const ShapeEntry& one) { return one.kind.empty() || one.kind == kind; };
-    if (!multiplies(shape) || (shape.pixelsAreA() && shape.pixelOutputBytes() != g.outputBytes)) return false;
-    if (shape.needsWholeRows() && !hasWholeRows(problem)) return false;
+    if (!suits(shape)) return false;
     for (size_t i = 0; shape.isFull() && i < module; ++i)
       for (const ShapeEntry& other : shapesOf(modules[i]))
-        if (multiplies(other) && other.name == shape.name) return false;
+        if (suits(other) && other.name == shape.name) return false;
     return true;
+  }
+
+ private:
+  bool suits(const ShapeEntry& shape) const {
+    if (!shape.kind.empty() && shape.kind != kind) return false;
+    if (shape.pixelsAreA() && shape.pixelOutputBytes() != g.outputBytes) return false;
+    return !shape.needsWholeRows() || hasWholeRows(problem);
   }
 };
 
