@@ -9,7 +9,8 @@
 //  - Pixels outside of the image are zeros that are multiplied (general.cuh skips whole rows of them): under infinite weights they
 //    give NaN.
 //  - f16 and bf16 share kernels: only the conversions differ, behind a branch that is the same for the whole launch. So do f32 and
-//    tf32, and in the form General floats and integers of 8 bits (channelwise_narrow.cu). channelwise_integers.cu has the others.
+//    tf32, and with the whole epilogue floats and integers of 8 bits (channelwise_narrow.cu). channelwise_integers.cu has the
+//    others.
 #include <cstdint>
 
 #include "conv/algorithms/channelwise/forms.cuh"

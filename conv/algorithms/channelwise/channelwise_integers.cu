@@ -1,4 +1,4 @@
-// channelwise of 8-bit integers, in the forms that know their filter. See channelwise.cu and integer_rows.cuh.
+// channelwise of 8-bit integers with short epilogues. See channelwise.cu, integer_rows.cuh and, of any filter, integer_taps.cuh.
 #include <cstdint>
 
 #include "conv/algorithms/channelwise/forms.cuh"
