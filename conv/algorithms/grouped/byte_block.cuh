@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/matrix_narrow.cuh"
@@ -36,7 +35,7 @@ struct IntegerProducts {
   }
 };
 
-/// Of e4m3: there is no product of one warp for it on sm_90, so it becomes f16, exactly. A tap is the reduction of an m16n8k16.
+/// Of e4m3, which becomes f16, exactly: mma.sync of e4m3 assembles to the same for sm_90a. A tap is the reduction of an m16n8k16.
 struct FloatProducts {
   static constexpr bool kIntegers = false;
   using Sum = float;

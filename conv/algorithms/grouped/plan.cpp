@@ -157,7 +157,7 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(params.tiles, waves)), static_cast<uint32_t>(chunks), 1};
   plan.launch.block = {(kWarps + 1) * 32, 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(tile.sharedBytes());
-  // Of 16 bits as if no warps shared a block: so the recorded times were corrected.
+  // In 16 bits as if no warps shared a block: the trees were fitted to that.
   const int64_t warps = elementBytes == 2 ? kWarps : blocksOf(p);
   const double steps =
       static_cast<double>(params.tiles * chunks * warps) * static_cast<double>(ceilDivide(params.tilePixels, kStepPixels));
