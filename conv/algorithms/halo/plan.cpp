@@ -228,7 +228,8 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   constexpr int32_t kEpilogueTaps = 4;
   const int32_t tapsPerBox = params.taps / params.patches;
   const int32_t boxesAhead = params.patchSlots / shape.members() - 1;
-  // On average; and never more than lie in boxes that are there at once, as the warpgroup behind keeps the first until then.
+  // On average; and never more than lie in boxes that are there at once, as the warpgroup behind keeps the first until then. (Of
+  // warpgroups with boxes of their own it keeps its own, and one box more would do.)
   const int32_t boxTaps = std::min(boxesAhead > 0 ? boxesAhead * tapsPerBox - (tapsPerBox == 1 ? 1 : 0) : tapsPerBox - 1,
                                    placed.tapsOfFirst(params.patchSlots / shape.members()));
   const int32_t whole = std::max(1, params.chunksPerRank - (params.lastSlices < kChunkSlices ? 1 : 0));  // chunks

@@ -150,7 +150,9 @@
   X(KIND, k64x2_n224_over, 1, 1, 224, Separate, OverBox)   \
   X(KIND, k128_n128, 1, 1, 128, Common, Own)               \
   X(KIND, k128_n224, 1, 1, 224, Common, Own)
-// With three multiplying warpgroups, as SHIFTCONV_HALO_WIDE_SHAPES; wgmma of integers has no width of 200. X(kind, name, pixels)
+// Of three multiplying warpgroups, only for 8-bit operands: wgmma of integers has no width of 200. X(name, pixels)
+#define SHIFTCONV_HALO_BYTES_ALONE_SHAPES(X) X(k192_n192, 192)
+// All of them. X(kind, name, pixels)
 #define SHIFTCONV_HALO_ACTIVATED_BYTES_WIDE_SHAPES(KIND, X) \
   X(KIND, k192_n128, 128)                                   \
   X(KIND, k192_n192, 192)
