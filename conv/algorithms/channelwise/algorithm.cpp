@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "channelwise_deep_image.hpp"
 #include "channelwise_image.hpp"
 #include "channelwise_integers_image.hpp"
 #include "channelwise_narrow_image.hpp"
@@ -77,7 +78,8 @@ class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, Channelwise
             made.modelParts};
   }
   void addLaunches(const Problem& problem, const ChannelwisePlan& made, Plan& plan) const override {
-    const auto& image = made.kind->isInteger           ? images::channelwise_integers()
+    const auto& image = made.kind->isDeep              ? images::channelwise_deep()
+                        : made.kind->isInteger         ? images::channelwise_integers()
                         : made.kind->elementBytes == 2 ? images::channelwise()
                                                        : images::channelwise_narrow();
     addPreparedLaunch(problem, image, std::string(made.kind->name), made.launch, made.params, "multiply", plan);

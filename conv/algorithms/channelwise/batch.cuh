@@ -1,5 +1,6 @@
 // Many output pixels: a thread walks down its rows. Every input row that it meets is loaded and converted once and adds to the sums
-// of all output rows that reach it; meanwhile the next one is on its way.
+// of all output rows that reach it; meanwhile the next one is on its way. Of filters with depth a step down takes the input row of
+// every plane, and their weights are read from shared memory plane by plane: all of them would not fit in registers.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,14 @@
 
 namespace shiftconv::kernels::channelwise {
 
-template <class Operands, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish, bool kIsDilated>
+template <class Operands, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish, bool kIsDilated,
+          bool kIsDeep>
 class Walk {
   static constexpr int32_t kElementBytes = Operands::kBytes;
   using Own = Rows<Operands, kFilter, kStride, kChannels, kColumns>;
   using Pixels = typename Own::Pixels;
   using Gap = Spacing<kIsDilated>;
+  using PlaneWeights = Weights<kChannels, kFilter * kFilter, kElementBytes>;
   static constexpr int32_t kPixels = Own::kPixels, kSums = Own::kSums;
   /// Output rows that reach the kStride input rows of a step: filter row r = e + kStride * j of the j-th youngest takes input row
   /// e.
@@ -35,15 +38,27 @@ class Walk {
     const int32_t steps = p_.rows + kReached - 1;
 #pragma unroll 1
     for (int32_t step = 0; step < steps; ++step) {
-      Pixels pixels[kStride];
-      unpack(pixels);
-      load();
       const int32_t done = step - (kReached - 1), row = place_.row + done * Gap::outputsDown(p_);
       const bool isDone = done >= 0, exists = place_.exists && row < p_.outputsDown;
-      if (isDone) finisher.load(row, exists);
-#pragma unroll
-      for (int32_t j = kReached - 1; j >= 0; --j)
-        if (j <= step && step - j < p_.rows) multiply(j, pixels);
+      if constexpr (kIsDeep) {
+        if (isDone) finisher.load(row, exists);
+#pragma unroll 1
+        for (int32_t t = firstTap_; t < endTap_; ++t) {
+          Pixels pixels[kStride];
+          unpack(pixels);
+          load();
+          PlaneWeights weights;
+          weights.loadPlane(p_, place_, t, shared);
+          readFilter(weights);
+          addRows(step, pixels);
+        }
+      } else {
+        Pixels pixels[kStride];
+        unpack(pixels);
+        load();
+        if (isDone) finisher.load(row, exists);
+        addRows(step, pixels);
+      }
       if (isDone) {
         float numbers[kSums];
         finisher.store(numbersOf(sum_[kReached - 1], numbers), row, exists);
@@ -60,7 +75,11 @@ class Walk {
 
  private:
   __device__ __forceinline__ void start() {
-    const int32_t d = place_.plane * p_.depth.stride - p_.depth.padBefore;
+    int32_t d = place_.plane * p_.depth.stride - p_.depth.padBefore;
+    if constexpr (kIsDeep) {
+      const DepthTaps taps(p_, place_.plane);
+      firstTap_ = nextTap_ = taps.first, endTap_ = taps.end, d = taps.firstPlane;
+    }
     nextRow_ = place_.row * kStride - p_.down.padBefore;
     firstColumn_ = place_.column * kStride - p_.across.padBefore;
     next_ = place_.input(p_, d, nextRow_, firstColumn_);
@@ -80,6 +99,14 @@ class Walk {
                           hasRow && isInside(firstColumn_ + x * Gap::tapsAcross(p_), p_.across.extent));
       next_ += Gap::tapRow(p_);
     }
+    if constexpr (kIsDeep) {
+      // The same rows of the next plane, or the next ones of the first.
+      const int64_t planeBytes = depthTapBytes(p_);
+      const bool wasLast = ++nextTap_ == endTap_;
+      next_ += wasLast ? (firstTap_ + 1 - endTap_) * planeBytes : planeBytes - kStride * Gap::tapRow(p_);
+      if (!wasLast) return;
+      nextTap_ = firstTap_;
+    }
     nextRow_ += kStride * Gap::tapsDown(p_);
   }
 
@@ -91,12 +118,25 @@ class Walk {
   }
 
   __device__ __forceinline__ void fetchWeights(uint8_t* shared) {
-    Weights<kChannels, kFilter * kFilter, kElementBytes> weights;
-    weights.fetch(p_, place_, shared);
+    if constexpr (kIsDeep) {
+      stagePlanes<kFilter * kFilter, kElementBytes>(p_, shared);
+#pragma unroll 1
+      for (int32_t t = firstTap_; t < endTap_; ++t) {
+        PlaneWeights weights;
+        weights.loadPlane(p_, place_, t, shared);
+        withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) { start_.find(decoder, weights); });
+      }
+    } else {
+      PlaneWeights weights;
+      weights.fetch(p_, place_, shared);
+      readFilter(weights);
+      withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) { start_.find(decoder, weights); });
+    }
+  }
+  __device__ __forceinline__ void readFilter(const PlaneWeights& weights) {
     withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) {
 #pragma unroll
       for (int32_t r = 0; r < kFilter; ++r) filter_[r].unpack(decoder, weights, r);
-      start_.find(decoder, weights);
     });
   }
 
@@ -106,6 +146,11 @@ class Walk {
     for (int32_t i = 0; i < kSums; ++i) sum_[0][i] = start_[i % kChannels];
   }
 
+  __device__ __forceinline__ void addRows(int32_t step, const Pixels (&pixels)[kStride]) {
+#pragma unroll
+    for (int32_t j = kReached - 1; j >= 0; --j)
+      if (j <= step && step - j < p_.rows) multiply(j, pixels);
+  }
   __device__ __forceinline__ void multiply(int32_t j, const Pixels (&pixels)[kStride]) {
 #pragma unroll
     for (int32_t e = 0; e < kStride; ++e) {
@@ -118,6 +163,7 @@ class Walk {
   const Place<kChannels, kColumns, kElementBytes, kIsDilated> place_;
   const uint8_t* next_;
   int32_t nextRow_, endRow_, firstColumn_;
+  int32_t firstTap_ = 0, endTap_ = 1, nextTap_ = 0;  ///< along the depth
   Channels<kChannels, kElementBytes> input_[kStride][kPixels];
   typename Own::Filter filter_[kFilter];
   typename Own::Start start_;

@@ -11,14 +11,16 @@
 namespace shiftconv::kernels::channelwise {
 
 template <class Operands, Form kForm, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish,
-          bool kIsDilated>
+          bool kIsDilated, bool kIsDeep = false>
 __device__ __forceinline__ void run(const Params& params) {
   extern __shared__ uint4 weights[];
   uint8_t* const shared = reinterpret_cast<uint8_t*>(weights);
-  if constexpr (kForm == Form::Few)
+  if constexpr (kForm == Form::Few && kIsDeep)
+    runFewDeep<Operands, kFilter, kStride, kChannels, kColumns, kFinish>(params, shared);
+  else if constexpr (kForm == Form::Few)
     runFew<Operands, kFilter, kStride, kChannels, kColumns, kFinish, kIsDilated>(params, shared);
   else if constexpr (kForm == Form::Batch)
-    Walk<Operands, kFilter, kStride, kChannels, kColumns, kFinish, kIsDilated>(params).run(shared);
+    Walk<Operands, kFilter, kStride, kChannels, kColumns, kFinish, kIsDilated, kIsDeep>(params).run(shared);
   else
     Taps<Operands, kChannels, kColumns, kFinish>(params).run(shared);
 }

@@ -32,6 +32,7 @@ struct Kind {
   int32_t elementBytes = 2;
   bool isInteger = false;  ///< of 8-bit integers alone
   bool isDilated = false;
+  bool isDeep = false;  ///< filters with depth; height and width are those of `filter`
 };
 
 // KIND(name of the kernel, form, filter, stride, channels, columns, ctas, finish)
@@ -202,6 +203,46 @@ struct Kind {
   KIND(channelwise_dilated_integers_batch_5_s1_c4_q4, Batch, 5, 1, 4, 4, 2) \
   KIND(channelwise_dilated_integers_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2)
 
+// Of filters with depth: KIND(name, what it multiplies, form, filter, stride, channels, columns, ctas, finish). Their weights are
+// always staged.
+#define SHIFTCONV_CHANNELWISE_DEEP_KINDS(KIND)                                                  \
+  KIND(channelwise_deep_few_3_s1_c2_q4, Halves, Few, 3, 1, 2, 4, 4, Plain)                      \
+  KIND(channelwise_deep_few_3_s1_c2_q7, Halves, Few, 3, 1, 2, 7, 2, Plain)                      \
+  KIND(channelwise_deep_few_3_s1_c4_q4, Halves, Few, 3, 1, 4, 4, 2, Plain)                      \
+  KIND(channelwise_deep_few_3_s2_c2_q2, Halves, Few, 3, 2, 2, 2, 4, Plain)                      \
+  KIND(channelwise_deep_few_3_s2_c4_q2, Halves, Few, 3, 2, 4, 2, 4, Plain)                      \
+  KIND(channelwise_deep_few_5_s1_c2_q4, Halves, Few, 5, 1, 2, 4, 2, Plain)                      \
+  KIND(channelwise_deep_batch_3_s1_c2_q7, Halves, Batch, 3, 1, 2, 7, 3, Plain)                  \
+  KIND(channelwise_deep_batch_3_s1_c4_q4, Halves, Batch, 3, 1, 4, 4, 3, Plain)                  \
+  KIND(channelwise_deep_batch_3_s2_c2_q4, Halves, Batch, 3, 2, 2, 4, 4, Plain)                  \
+  KIND(channelwise_deep_batch_3_s2_c4_q4, Halves, Batch, 3, 2, 4, 4, 2, Plain)                  \
+  KIND(channelwise_deep_batch_5_s1_c2_q4, Halves, Batch, 5, 1, 2, 4, 3, Plain)                  \
+  KIND(channelwise_deep_batch_5_s1_c2_q7, Halves, Batch, 5, 1, 2, 7, 2, Plain)                  \
+  KIND(channelwise_deep_batch_5_s2_c2_q4, Halves, Batch, 5, 2, 2, 4, 2, Plain)                  \
+  KIND(channelwise_deep_batch_7_s1_c2_q4, Halves, Batch, 7, 1, 2, 4, 2, Plain)                  \
+  KIND(channelwise_deep_few_3_s1_c2_q2_full, Halves, Few, 3, 1, 2, 2, 5, Full)                  \
+  KIND(channelwise_deep_few_3_s2_c2_q2_full, Halves, Few, 3, 2, 2, 2, 4, Full)                  \
+  KIND(channelwise_deep_bytes_few_3_s1_c4_q4, Bytes, Few, 3, 1, 4, 4, 3, Plain)                 \
+  KIND(channelwise_deep_bytes_few_3_s2_c4_q2, Bytes, Few, 3, 2, 4, 2, 4, Plain)                 \
+  KIND(channelwise_deep_bytes_few_5_s1_c2_q4, Bytes, Few, 5, 1, 2, 4, 2, Plain)                 \
+  KIND(channelwise_deep_bytes_batch_3_s1_c4_q4, Bytes, Batch, 3, 1, 4, 4, 3, Plain)             \
+  KIND(channelwise_deep_bytes_batch_3_s1_c2_q7, Bytes, Batch, 3, 1, 2, 7, 4, Plain)             \
+  KIND(channelwise_deep_bytes_batch_3_s2_c4_q4, Bytes, Batch, 3, 2, 4, 4, 2, Plain)             \
+  KIND(channelwise_deep_bytes_batch_3_s2_c2_q4, Bytes, Batch, 3, 2, 2, 4, 3, Plain)             \
+  KIND(channelwise_deep_bytes_batch_5_s1_c2_q7, Bytes, Batch, 5, 1, 2, 7, 2, Plain)             \
+  KIND(channelwise_deep_bytes_batch_5_s2_c2_q4, Bytes, Batch, 5, 2, 2, 4, 2, Plain)             \
+  KIND(channelwise_deep_bytes_batch_7_s1_c2_q4, Bytes, Batch, 7, 1, 2, 4, 2, Plain)             \
+  KIND(channelwise_deep_integers_few_3_s1_c4_q4, EitherIntegers, Few, 3, 1, 4, 4, 4, Plain)     \
+  KIND(channelwise_deep_integers_few_3_s2_c4_q4, EitherIntegers, Few, 3, 2, 4, 4, 2, Plain)     \
+  KIND(channelwise_deep_integers_few_5_s1_c4_q4, EitherIntegers, Few, 5, 1, 4, 4, 2, Plain)     \
+  KIND(channelwise_deep_integers_batch_3_s1_c4_q4, EitherIntegers, Batch, 3, 1, 4, 4, 3, Plain) \
+  KIND(channelwise_deep_integers_batch_3_s1_c2_q7, EitherIntegers, Batch, 3, 1, 2, 7, 4, Plain) \
+  KIND(channelwise_deep_integers_batch_3_s2_c4_q4, EitherIntegers, Batch, 3, 2, 4, 4, 3, Plain) \
+  KIND(channelwise_deep_integers_batch_3_s2_c2_q4, EitherIntegers, Batch, 3, 2, 2, 4, 4, Plain) \
+  KIND(channelwise_deep_integers_batch_5_s1_c4_q4, EitherIntegers, Batch, 5, 1, 4, 4, 2, Plain) \
+  KIND(channelwise_deep_integers_batch_5_s2_c4_q4, EitherIntegers, Batch, 5, 2, 4, 4, 2, Plain) \
+  KIND(channelwise_deep_integers_batch_7_s1_c4_q2, EitherIntegers, Batch, 7, 1, 4, 2, 2, Plain)
+
 // Of 8-bit floats and integers, and of f32: KIND(name, type of the operands, channels, columns, ctas), all General and Full.
 #define SHIFTCONV_CHANNELWISE_NARROW_KINDS(KIND) \
   KIND(channelwise_bytes_c1_q4, Bytes, 1, 4, 5)  \
@@ -218,6 +259,11 @@ template <bool kHasSigns>
 struct Integers {
   static constexpr int32_t kBytes = 1;
   static constexpr bool kIsInteger = true, kSignedFilter = kHasSigns;
+};
+/// Integers<false> and Integers<true>, the same choice for a whole launch.
+struct EitherIntegers {
+  static constexpr int32_t kBytes = 1;
+  static constexpr bool kIsInteger = true;
 };
 struct Halves {
   static constexpr int32_t kBytes = 2;
@@ -253,9 +299,14 @@ inline constexpr std::array kKinds{
   Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Plain, 1, true, true},
                         SHIFTCONV_CHANNELWISE_DILATED_INTEGERS_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, FINISH)                  \
+  Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::FINISH, OPERANDS::kBytes, OPERANDS::kIsInteger, \
+       false, true},
+                            SHIFTCONV_CHANNELWISE_DEEP_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
 #define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS) \
   Kind{#NAME, Form::General, 0, 0, CHANNELS, COLUMNS, CTAS, Finish::Full, OPERANDS::kBytes},
-                            SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+                                SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 };
 

@@ -13,10 +13,11 @@ using namespace rates::channelwise;
 
 namespace {
 
-// Instructions, counted in the machine code of sm_90a.
+// Instructions, counted in the machine code of sm_90a but for the guesses.
 constexpr int32_t kFixed = 190;         // places, addresses, staging
 constexpr int32_t kLoad = 4;            // address, predicate, zero, load
 constexpr int32_t kStepFixed = 30;      // of the batch form
+constexpr int32_t kPlaneFixed = 20;     // of a filter with depth; a guess
 constexpr int32_t kStore = 9;           // of an output pixel
 constexpr int32_t kTapFixed = 6;        // of the general form
 constexpr int32_t kWholeEpilogue = 12;  // of an output, beyond its store; a guess
@@ -34,7 +35,7 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
   if (k.form == Form::General) {
     const Params& params = plan.params;
     const double all = static_cast<double>(p.t) * taps;
-    const double trips = static_cast<double>(p.t * params.down.taps * ceilDivide(params.across.taps, 4));
+    const double trips = static_cast<double>(params.depth.taps * params.down.taps * ceilDivide(params.across.taps, 4));
     // A product and the conversion of its input; bytes of any type take two steps more. 16 bits: counted; others: guesses.
     const bool isPlain = k.finish == Finish::Plain;
     const double element = k.isInteger ? 0.6 : k.elementBytes == 1 && !isPlain ? 4 : 2;
@@ -50,17 +51,19 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
   const double weights = k.isInteger ? v * k.filter * shifts * parts : v * taps;
   const double products = (k.isInteger ? k.filter * parts : taps) * q * v;
   const double store = q * (kStore + (k.isInteger ? 3 : 2) * v);
+  const double planes = static_cast<double>(p.t);
   if (k.form == Form::Few) {
-    work.instructions = kFixed + weights * 2 + k.filter * pixels * (kLoad + v) + products + store;
-    work.chainClocks = 2 * kTripClocks;
-    work.loadedBytes = k.filter * pixels * v * bytes;
+    work.instructions = kFixed + planes * (weights * 2 + k.filter * pixels * (kLoad + v) + products) + store;
+    work.chainClocks = (1 + planes) * kTripClocks;
+    work.loadedBytes = planes * k.filter * pixels * v * bytes;
     return work;
   }
   const double reached = (k.filter + k.stride - 1) / k.stride, rows = plan.params.rows, steps = rows + reached - 1;
-  const double step = kStepFixed + k.stride * pixels * (kLoad + v) + reached * q * v;
-  work.instructions = kFixed + weights * 2 + steps * step + rows * (products + store);
-  work.chainClocks = (steps + 1) * kTripClocks;
-  work.loadedBytes = steps * k.stride * pixels * v * bytes;
+  const double plane = k.stride * pixels * (kLoad + v);
+  const double step = kStepFixed + reached * q * v + planes * (plane + (k.isDeep ? weights * 2 + kPlaneFixed : 0));
+  work.instructions = kFixed + weights * 2 + steps * step + rows * (planes * products + store);
+  work.chainClocks = (steps * planes + 1) * kTripClocks;
+  work.loadedBytes = steps * planes * k.stride * pixels * v * bytes;
   return work;
 }
 

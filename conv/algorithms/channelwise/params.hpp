@@ -38,7 +38,8 @@ struct Params {
   layout::FastDivisor channelBlocks;          ///< blockIdx.x counts them first, then the CTAs along the units
   layout::FastDivisor channelThreads;
   layout::FastDivisor multiplier;  ///< K / C
-  /// The height is down, and the width across; in the form General the other way about for filters of one column.
+  /// The height is down, and the width across. In the form General the other way about for filters of one column; and for filters
+  /// of one pixel a plane, the depth is across, and the pixels of a plane are down.
   Axis down, across;
   int32_t outputsDown = 0, outputsAcross = 0;
   int32_t units = 0, ctaUnits = 0;
@@ -58,6 +59,7 @@ struct Params {
   int64_t rowBytes = 0;                      ///< from a tap down to the next
   int64_t outputStep = 0, residualStep = 0;  ///< bytes from an output of a thread to its next across
   int32_t columnBytes = 0;                   ///< from a tap across to the next
+  layout::FastDivisor depthTaps;             ///< read by kernels of filters with depth
 };
 
 }  // namespace shiftconv::kernels::channelwise

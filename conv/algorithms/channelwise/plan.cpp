@@ -33,6 +33,8 @@ int64_t tapsOf(const Problem& p) { return p.t * p.r * p.s; }
 
 int64_t elementBytes(const Problem& p) { return bitsOf(p.inputType) / 8; }
 
+int64_t channelWeightBytes(const Problem& p) { return tapsOf(p) * elementBytes(p); }
+
 /// f16 and bf16 with the same, f32 with the same, and 8-bit floats or integers with each other.
 bool multiplies(const Problem& p) {
   using enum DataType;
@@ -70,7 +72,8 @@ bool computes(const Kind& kind, const Problem& p) {
       (p.outputPitch() % kind.channels != 0 || (p.hasResidual() && p.residualPitch() % kind.channels != 0)))
     return false;
   if (kind.form == Form::General) return true;
-  return p.t == 1 && p.r == kind.filter && p.s == kind.filter && p.strideW == kind.stride && kind.isDilated == isDilated(p) &&
+  if (kind.isDeep ? p.t == 1 || channelWeightBytes(p) * kind.channels > kStagedBytes : p.t != 1) return false;
+  return p.r == kind.filter && p.s == kind.filter && p.strideW == kind.stride && kind.isDilated == isDilated(p) &&
          (p.dilationW == 1 || slides(p)) &&
          (kind.form == Form::Few || (p.strideH == kind.stride && (p.dilationH == 1 || slidesDown(p))));
 }
@@ -83,23 +86,41 @@ Axis axisOf(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int6
 /// Units that have all outputs of an axis, `count` each, `step` apart.
 int64_t unitsOf(int64_t outputs, int64_t step, int64_t count) { return step * ceilDivide(ceilDivide(outputs, step), count); }
 
-/// The axes of a plane, and how its pixels lie.
-void setPlane(const Problem& p, const Kind& kind, Params& params) {
+/// Whether the depth is the only axis that has a filter, and its outputs share pixels: then the others are one.
+bool isAlongDepth(const Problem& p) {
+  return p.t > 1 && p.r == 1 && p.s == 1 && p.p() == p.h && p.q() == p.w && p.padTop == 0 && p.padLeft == 0 && p.strideH == 1 &&
+         p.strideW == 1 && p.h * p.w <= kLimit && sharesPixels(p.z(), p.strideD, p.t, p.dilationD, p.h * p.w, p);
+}
+
+/// The axes, and how pixels lie.
+void setAxes(const Problem& p, const Kind& kind, Params& params) {
+  params.depth = axisOf(p.d, p.t, p.strideD, p.dilationD, p.padFront);
   params.down = axisOf(p.h, p.r, p.strideH, p.dilationH, p.padTop);
   params.across = axisOf(p.w, p.s, p.strideW, p.dilationW, p.padLeft);
   params.outputsDown = static_cast<int32_t>(p.p()), params.outputsAcross = static_cast<int32_t>(p.q());
   params.gapsDown.pixels = static_cast<int32_t>(p.w), params.gapsDown.outputPixels = static_cast<int32_t>(p.q());
-  const bool turns = kind.form == Form::General && p.s == 1 && p.r > 1 && slidesDown(p);
-  if (turns) {
+  params.planePixels = p.h * p.w, params.outputPlanePixels = p.p() * p.q();
+  int64_t planes = p.z();
+  const bool isGeneral = kind.form == Form::General, goesDeep = isGeneral && isAlongDepth(p);
+  const bool turns = isGeneral && p.s == 1 && p.r > 1 && slidesDown(p);
+  if (goesDeep) {
+    params.across = std::exchange(params.depth, Axis{});
+    params.down = axisOf(p.h * p.w, 1, 1, 1, 0);
+    params.outputsAcross = static_cast<int32_t>(std::exchange(planes, 1));
+    params.outputsDown = params.down.extent;
+    params.gapsAcross.pixels = params.gapsAcross.outputPixels = params.down.extent;
+    params.gapsDown.pixels = params.gapsDown.outputPixels = 1;
+    params.planePixels *= p.d, params.outputPlanePixels *= p.z();
+  } else if (turns) {
     std::swap(params.down, params.across);
     std::swap(params.outputsDown, params.outputsAcross);
     std::swap(params.gapsDown, params.gapsAcross);
   }
-  params.slides = turns || slides(p);
+  params.outputDepth = layout::FastDivisor(static_cast<uint32_t>(planes));
+  params.slides = goesDeep || turns || slides(p);
   if (params.slides) params.gapsAcross.step = params.across.dilation;
   if (kind.form == Form::Batch && params.down.stride == 1) params.gapsDown.step = params.down.dilation;
   for (Gaps* gaps : {&params.gapsDown, &params.gapsAcross}) gaps->steps = layout::FastDivisor(static_cast<uint32_t>(gaps->step));
-  params.planePixels = p.h * p.w, params.outputPlanePixels = p.p() * p.q();
   params.pixelBytes = static_cast<int32_t>(p.inputPitch() * kind.elementBytes);
   params.columnBytes = params.across.dilation * params.gapsAcross.pixels * params.pixelBytes;
   params.rowBytes = int64_t{params.down.dilation} * params.gapsDown.pixels * params.pixelBytes;
@@ -113,22 +134,24 @@ struct CtaShape {
 };
 
 /// Of those with the fewest idle threads, and pieces of pixels that are whole sectors of memory.
-CtaShape ctaShape(const Problem& p, int32_t channels, int64_t units, int64_t threads) {
-  const int64_t all = p.k / channels;
+CtaShape ctaShape(const Problem& p, const Kind& kind, int64_t units, int64_t threads) {
+  const int64_t channels = kind.channels, all = p.k / channels;
   constexpr int64_t kSector = 32, kLine = 64;  // bytes
   // Weights of a block begin at whole vectors of 16 bytes where those of all channels are whole vectors.
   const int64_t vector = 16 / elementBytes(p), step = p.k % vector == 0 ? std::max<int64_t>(1, vector / channels) : 1;
   CtaShape best;
   double bestScore = 0;
-  for (const int64_t own : tileWidths(all, step, threads)) {
-    const int64_t most = std::min(threads / own, units), used = own * most;
+  const int64_t most = kind.isDeep ? std::min(threads, kStagedBytes / (channelWeightBytes(p) * channels)) : threads;
+  for (const int64_t own : tileWidths(all, std::min(step, most), most)) {
+    const int64_t unitsOfCta = std::min(threads / own, units), used = own * unitsOfCta;
     const int64_t pieceBytes = own * channels * elementBytes(p);
     double score = static_cast<double>(all) / static_cast<double>(ceilDivide(all, own) * own);
     score *= static_cast<double>(used) / static_cast<double>(roundUp(used, 32));
     if (own < all && pieceBytes % kSector != 0) score *= 0.9;
     if (own < all && pieceBytes < kLine) score *= 0.7;
-    score *= 1 - 0.05 / static_cast<double>(most);  // units share their weights
-    if (score > bestScore) bestScore = score, best = {own, most};
+    // Units share their weights, which are more with depth.
+    score *= 1 - (kind.isDeep ? 0.5 : 0.05) / static_cast<double>(unitsOfCta);
+    if (score > bestScore) bestScore = score, best = {own, unitsOfCta};
   }
   return best;
 }
@@ -141,20 +164,19 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   plan.threads = static_cast<int32_t>(threads);
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.epilogue = epilogueOf(p);
-  setPlane(p, kind, params);
+  setAxes(p, kind, params);
   const int64_t columnUnits = unitsOf(params.outputsAcross, params.gapsAcross.step, kind.columns);
   const int64_t rowUnits = unitsOf(params.outputsDown, params.gapsDown.step, rows);
-  const int64_t units = p.n * p.z() * rowUnits * columnUnits;
-  const CtaShape shape = ctaShape(p, kind.channels, units, threads);
+  const int64_t units = p.n * params.outputDepth.divisor * rowUnits * columnUnits;
+  const CtaShape shape = ctaShape(p, kind, units, threads);
   const int64_t channelBlocks = ceilDivide(p.k / kind.channels, shape.channelThreads);
   const int64_t ctas = ceilDivide(units, shape.units) * channelBlocks;
-  const int64_t weightBytes = shape.channelThreads * kind.channels * tapsOf(p) * kind.elementBytes;
+  const int64_t weightBytes = shape.channelThreads * kind.channels * channelWeightBytes(p);
   if (ctas > kMostInt || (staged && weightBytes > kStagedBytes)) return false;
 
-  params.depth = axisOf(p.d, p.t, p.strideD, p.dilationD, p.padFront);
   params.columnUnits = divisor(columnUnits);
   params.rowUnits = divisor(rowUnits);
-  params.outputDepth = divisor(p.z());
+  params.depthTaps = divisor(p.t);
   params.channelBlocks = divisor(channelBlocks);
   params.channelThreads = divisor(shape.channelThreads);
   params.multiplier = divisor(multiplierOf(p));
@@ -182,7 +204,8 @@ std::vector<int64_t> rowsOf(const Problem& p, const Kind& kind, const Channelwis
   }
   if (choices.rows) return {*choices.rows};
   std::vector<int64_t> all;
-  for (const int64_t most : {4, 7, 14, 28}) {
+  for (const int64_t most : {1, 2, 4, 7, 14, 28}) {
+    if (!kind.isDeep && most < 4) continue;
     const int64_t own = ceilDivide(p.p(), p.strideH == 1 ? p.dilationH : 1), rows = ceilDivide(own, ceilDivide(own, most));
     if (std::find(all.begin(), all.end(), rows) == all.end()) all.push_back(rows);
   }
@@ -246,6 +269,7 @@ std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const devic
         if (choices.threads ? *choices.threads != threads : kind.form == Form::Batch && threads != kMostThreads) continue;
         for (const bool staged : {true, false}) {
           if (choices.staged && *choices.staged != staged) continue;
+          if (kind.isDeep && !staged) continue;
           ChannelwisePlan plan;
           if (!complete(p, bytes, properties, kind, rows, threads, staged, plan)) continue;
           plan.launch.programmaticDependent = choices.dependent;

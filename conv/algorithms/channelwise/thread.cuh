@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/ptx/guarded_load.cuh"
 #include "conv/algorithms/channelwise/params.hpp"
@@ -146,6 +147,19 @@ SHIFTCONV_HOST_DEVICE constexpr bool isInside(int32_t position, int32_t extent) 
   return static_cast<uint32_t>(position) < static_cast<uint32_t>(extent);
 }
 
+/// Taps along the depth whose planes exist, first <= t < end, for output plane `plane`.
+struct DepthTaps {
+  int32_t first = 0, end = 0;
+  int32_t firstPlane;  ///< of the input
+
+  __device__ DepthTaps(const Params& p, int32_t plane) : firstPlane(plane * p.depth.stride - p.depth.padBefore) {
+    while (first < p.depth.taps && firstPlane < 0) ++first, firstPlane += p.depth.dilation;
+    end = first;
+    for (int32_t d = firstPlane; end < p.depth.taps && d < p.depth.extent; d += p.depth.dilation) ++end;
+  }
+};
+__device__ __forceinline__ int64_t depthTapBytes(const Params& p) { return p.planePixels * p.depth.dilation * p.pixelBytes; }
+
 /// Bytes of shared memory from global memory by all threads of a CTA, several loads of a thread at once.
 template <class Vector>
 __device__ __forceinline__ void copyToShared(uint8_t* to, const uint8_t* from, uint32_t bytes) {
@@ -183,6 +197,52 @@ __device__ __forceinline__ void stageWeights(const Params& p, uint8_t* shared, i
   __syncthreads();
 }
 
+/// Where a weight of the CTA's channels lies in memory, and where stagePlanes() puts it.
+template <int32_t kPlaneTaps>
+__device__ __forceinline__ uint32_t stagedPlace(const Params& p, uint32_t weight, uint32_t planeWeights) {
+  const uint32_t piece = weight / kPlaneTaps, channel = p.depthTaps.quotient(piece), plane = piece - channel * p.depthTaps.divisor;
+  return plane * planeWeights + channel * kPlaneTaps + weight % kPlaneTaps;
+}
+template <class Vector, class Element, int32_t kPlaneTaps>
+__device__ __forceinline__ void scatterPlanes(const Params& p, Element* to, const uint8_t* from, uint32_t bytes) {
+  constexpr uint32_t kAtOnce = 4, kElements = sizeof(Vector) / sizeof(Element);
+  const uint32_t planeWeights = p.weightBytes / sizeof(Element) / p.depthTaps.divisor, step = blockDim.x * sizeof(Vector);
+#pragma unroll 1
+  for (uint32_t first = threadIdx.x * sizeof(Vector); first < bytes; first += kAtOnce * step) {
+    union {
+      Vector vector;
+      Element element[kElements];
+    } piece[kAtOnce];
+#pragma unroll
+    for (uint32_t i = 0; i < kAtOnce; ++i)
+      if (first + i * step < bytes) piece[i].vector = *reinterpret_cast<const Vector*>(from + first + i * step);
+#pragma unroll
+    for (uint32_t i = 0; i < kAtOnce; ++i)
+#pragma unroll
+      for (uint32_t e = 0; e < kElements; ++e)
+        if (first + i * step < bytes)
+          to[stagedPlace<kPlaneTaps>(p, (first + i * step) / sizeof(Element) + e, planeWeights)] = piece[i].element[e];
+  }
+}
+
+/// The same by planes of kPlaneTaps taps, [T][channels of the CTA][kPlaneTaps]: what a thread reads at once lies together.
+template <int32_t kPlaneTaps, int32_t kElementBytes>
+__device__ __forceinline__ void stagePlanes(const Params& p, uint8_t* shared) {
+  using Element = std::conditional_t<kElementBytes == 1, uint8_t, uint16_t>;
+  const uint32_t block = blockIdx.x - p.channelBlocks.quotient(blockIdx.x) * p.channelBlocks.divisor;
+  const uint32_t all = static_cast<uint32_t>(p.epilogue.columns) * p.depthTaps.divisor * kPlaneTaps * kElementBytes;
+  const uint32_t first = block * p.weightBytes, bytes = min(p.weightBytes, all - first);
+  const auto* const from = static_cast<const uint8_t*>(p.filter) + first;
+  auto* const to = reinterpret_cast<Element*>(shared);
+  if ((bytes | first) % 16 == 0)
+    scatterPlanes<uint4, Element, kPlaneTaps>(p, to, from, bytes);
+  else if ((bytes | first) % 4 == 0)
+    scatterPlanes<uint32_t, Element, kPlaneTaps>(p, to, from, bytes);
+  else
+    scatterPlanes<Element, Element, kPlaneTaps>(p, to, from, bytes);
+  __syncthreads();
+}
+
 /// A thread's filters of kTaps taps as they lie in memory, one channel behind the other.
 template <int32_t kChannels, int32_t kTaps, int32_t kElementBytes = 2>
 struct Weights {
@@ -200,6 +260,11 @@ struct Weights {
       __syncwarp();  // site: loads_kept
       load(static_cast<const uint8_t*>(p.filter) + place.channel * (kTaps * kElementBytes));
     }
+  }
+  /// Those of plane t, which stagePlanes() has staged.
+  template <class Place>
+  __device__ __forceinline__ void loadPlane(const Params& p, const Place& place, int32_t t, const uint8_t* shared) {
+    load(shared + (t * static_cast<int32_t>(p.channelThreads.divisor) + place.channelThread) * kBytes);
   }
   template <class Decoder>
   __device__ __forceinline__ float value(const Decoder& decoder, int32_t channel, int32_t tap) const {

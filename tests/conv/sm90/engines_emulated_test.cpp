@@ -70,8 +70,9 @@ TEST(EmulatedHopperCounters, HaloMultipliesAndLoadsWhatItsPlanSays) {
 TEST(EmulatedHopperChannelwise, ShapesReachEveryKernel) {
   const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
   std::string plans;
-  for (const ShapeLine& shape : readShapes(ALGORITHM_TESTS "/channelwise/shapes/sm_90a/basic.txt"))
-    plans += planFor(parseCase(shape.text), device).describe();
+  for (const char* name : {"basic", "deep"})
+    for (const ShapeLine& shape : readShapes(ALGORITHM_TESTS "/channelwise/shapes/sm_90a/" + std::string(name) + ".txt"))
+      plans += planFor(parseCase(shape.text), device).describe();
   for (const auto& kind : kernels::channelwise::kKinds)
     EXPECT_NE(plans.find("launch     " + std::string(kind.name) + " grid"), std::string::npos) << kind.name;
 }
