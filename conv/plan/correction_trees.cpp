@@ -47,9 +47,10 @@ float leafOf(const Tree& tree, const CorrectionFeatures& features) {
 }  // namespace
 
 const CorrectionTrees* correctionTrees(std::string_view algorithm, bool areBytes, bool haveGroups) {
-  const auto found = std::find_if(std::begin(kTreesOf), std::end(kTreesOf),
-                                  [&](const CorrectionTrees& of) { return of.algorithm == algorithm && of.areBytes == areBytes; });
-  return found == std::end(kTreesOf) || (haveGroups && !found->sawGroups) ? nullptr : &*found;
+  const auto found = std::find_if(std::begin(kTreesOf), std::end(kTreesOf), [&](const CorrectionTrees& of) {
+    return of.algorithm == algorithm && of.areBytes == areBytes && (of.sawGroups || !haveGroups);
+  });
+  return found == std::end(kTreesOf) ? nullptr : &*found;
 }
 
 void CorrectionTrees::ask(size_t from, size_t to, std::span<Corrected> candidates) const {

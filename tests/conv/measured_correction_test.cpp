@@ -155,7 +155,7 @@ constexpr float kNever = std::numeric_limits<float>::max();
 constexpr size_t kTrees = 100;  // of an algorithm, beside those for whole epilogues, which come first
 
 /// What all trees for whole epilogues and the first `asked` others say of a candidate: the logarithm of a factor.
-double plainSum(std::string_view algorithm, const CorrectionFeatures& features, size_t asked) {
+double plainSum(std::string_view algorithm, bool hasGroups, const CorrectionFeatures& features, size_t asked) {
   static const std::vector<PlainTree> trees{
 #define SHIFTCONV_TREE(...) PlainTree{__VA_ARGS__},
 #define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT)
@@ -168,7 +168,7 @@ double plainSum(std::string_view algorithm, const CorrectionFeatures& features, 
   const bool areBytes = features.at(static_cast<size_t>(operands - kCorrectionFeatures.begin())) > 0;
 #define SHIFTCONV_TREE(...)
 #define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT) \
-  if (algorithm == NAME && areBytes == BYTES) first = FIRST, count = COUNT;
+  if (count == 0 && algorithm == NAME && areBytes == BYTES && (GROUPS || !hasGroups)) first = FIRST, count = COUNT;
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
@@ -188,9 +188,12 @@ struct PlainCandidate {
   CorrectionFeatures features;
   bool isAsked = true;
   double behind = 0;  ///< how many times as long as the fastest of its algorithm, when it was left behind
+  bool hasGroups = false;
 
   double modelled() const { return std::exp2(static_cast<double>(features[0])); }
-  double time(size_t trees) const { return modelled() * factorOf(trees == 0 ? 0 : plainSum(algorithm, features, trees)); }
+  double time(size_t trees) const {
+    return modelled() * factorOf(trees == 0 ? 0 : plainSum(algorithm, hasGroups, features, trees));
+  }
 };
 
 /// What every candidate should get, worked out round by round.
@@ -230,6 +233,7 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
                            "32x112x112x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 silu",
                            "1x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16 bias relu",
                            "8x28x28x128 e4m3 * 128x3x3x128 pad 1,1,1,1 -> e4m3 bias relu",
+                           "32x28x28x192 s8 * 192x3x3x64 groups 3 pad 1,1,1,1 -> s8 alpha 0.01",
                            "32x56x56x64 s8 * 64x3x3x1 groups 64 pad 1,1,1,1 -> s8 alpha 0.01"}) {
     const Problem problem = parsed(text);
     Candidates candidates;
@@ -240,6 +244,7 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
       if (candidate.correction == 1) continue;
       const double modelled = candidate.estimate.seconds / candidate.correction * 1e6;
       corrected.push_back({candidate.algorithm->name(), CorrectionView(problem).of(candidate.tiling, modelled)});
+      corrected.back().hasGroups = problem.groups > 1;
       found.push_back(candidate.correction);
     }
     EXPECT_GT(corrected.size(), 5u) << text;
@@ -253,7 +258,7 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
   }
 }
 
-// Trees fitted to layers without groups are not asked for layers that have them.
+// Trees fitted to layers without groups are not asked for layers that have them. An algorithm may have a set for each.
 TEST(MeasuredCorrection, IsForGroupsWhereTheyWereRecorded) {
   struct TreesOf {
     std::string_view algorithm;
@@ -266,9 +271,16 @@ TEST(MeasuredCorrection, IsForGroupsWhereTheyWereRecorded) {
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
   };
-  int with = 0, without = 0;
-  for (const auto& [algorithm, areBytes, sawGroups] : kTreesOf) {
+  int with = 0, without = 0, withBoth = 0;
+  for (const auto& [algorithm, areBytes, ownGroups] : kTreesOf) {
+    const bool sawGroups = std::any_of(std::begin(kTreesOf), std::end(kTreesOf), [&](const TreesOf& of) {
+      return of.algorithm == algorithm && of.areBytes == areBytes && of.sawGroups;
+    });
     ++(sawGroups ? with : without);
+    if (!ownGroups && sawGroups) {
+      ++withBoth;
+      EXPECT_NE(correctionTrees(algorithm, areBytes, false), correctionTrees(algorithm, areBytes, true)) << algorithm;
+    }
     const std::string type = areBytes ? "s8" : "f16";
     for (const bool isGrouped : {false, true}) {
       const Problem problem = parsed("2x9x7x64 " + type + " * 96x3x3x" + (isGrouped ? "32 groups 2" : "64") + " -> " + type);
@@ -284,6 +296,7 @@ TEST(MeasuredCorrection, IsForGroupsWhereTheyWereRecorded) {
   }
   EXPECT_GT(with, 3);
   EXPECT_GT(without, 3);
+  EXPECT_GT(withBoth, 0);
 }
 
 // Candidates that the trees tell more and less of, of algorithms that are near each other, and of one that is far behind.

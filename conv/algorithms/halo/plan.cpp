@@ -114,6 +114,7 @@ HaloPlan commonPlan(const Problem& problem, const Geometry& g, const HaloChoices
   if (g.groups > 1) {
     params.chunks = 1;
     params.groupChannels = static_cast<int32_t>(g.c / g.groups);
+    if (g.elementBytes == 1) params.blockInputBytes = kBlockChannels;
   }
   params.channels = static_cast<int32_t>(g.k);
   params.deep = g.deep;
@@ -133,9 +134,13 @@ bool canSplit(const ShapeEntry& shape, int32_t boxes, int32_t chunks, int32_t sp
 /// that a pixel's outputs are staged in, or all channels and less than twice as many. (Several tiles of 96 or 160 channels in 16
 /// bits gain nothing: with their times in 6,000 layers and trees fitted to these, choices that changed took 1.00 of the time in 322
 /// layers of networks, and 1.02 in 32 that the fit did not know. Measured on an H200.)
+///
+/// Groups: 64 channels, which read as many of a pixel. A row of 128 bytes has twice as many of 8 bits: then two warpgroups with a
+/// block each share a box.
 bool suits(const ShapeEntry& shape, const Geometry& g) {
   const int64_t tile = shape.channels();
-  if (g.groups > 1 && tile != kBlockChannels) return false;
+  const bool isPair = g.elementBytes == 1 && shape.activated && !shape.pixelsAreA() && shape.first == 1 && shape.second == 1;
+  if (g.groups > 1 && tile != kBlockChannels && !(isPair && tile == 2 * kBlockChannels)) return false;
   if (!shape.pixelsAreA()) return true;
   const bool isByte = shape.pixelOutputBytes() == 1;
   if (tile >= g.k) return tile < 2 * roundUp(g.k, isByte ? 16 : 8);
@@ -395,10 +400,12 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
     const int64_t channels = p.groupChannels();
     if (p.splitC != 0) return fmt::format("halo needs groups = 1 with split_c, but it is {}", p.groups);
     if (p.c != p.k) return fmt::format("halo needs C = K with groups, but they are {} and {}", p.c, p.k);
-    if (bytesOf(p.inputType) != 2)
-      return fmt::format("halo needs f16 or bf16 with groups, but input_type is {}", nameOf(p.inputType));
-    if (channels == 1 || kBlockChannels % channels != 0)
-      return fmt::format("halo needs 2, 4, 8, 16, 32 or 64 channels a group, but there are {}", channels);
+    if (bytesOf(p.inputType) == 4)
+      return fmt::format("halo needs operands of 16 or 8 bits with groups, but input_type is {}", nameOf(p.inputType));
+    const bool isByte = bytesOf(p.inputType) == 1;
+    if (channels < (isByte ? 16 : 2) || kBlockChannels % channels != 0)
+      return fmt::format("halo needs {}16, 32 or 64 channels of {} a group, but there are {}", isByte ? "" : "2, 4, 8, ",
+                         nameOf(p.inputType), channels);
   }
   bool fits = false;
   forEachPlan(Task(p, properties), {}, [&](const HaloPlan&, const Decision&) {

@@ -62,6 +62,8 @@ __device__ __forceinline__ gemm::RingPosition multiplyChunks(const Cta& cta, typ
   bool holdsBox = false;
   if (!kContinues && p.weightsResident) weight = {};
   uint64_t pixels = 0;
+  // Of groups a block of channels reads its own part of a row.
+  const uint32_t ownBytes = Cta::kMayHaveFewSlices ? firstBlock * p.blockInputBytes : 0;
   int32_t patch = 0, t = 0, endTap = 0;
   int32_t lag = S::kConsumers > 1 && lags ? p.lag : 0;
   const bool isLast = consumer == S::kConsumers - 1, isFirst = S::kConsumers == 2 ? !isLast : consumer == 0;
@@ -75,11 +77,12 @@ __device__ __forceinline__ gemm::RingPosition multiplyChunks(const Cta& cta, typ
       if (t == p.taps) patch = t = 0;
       endTap = p.patch[patch++].endTap;
       control.boxes.awaitFull(box);
-      pixels = layout::wgmmaSwizzle128Descriptor(cta.boxAddress(box.index), p.groupStrideBytes);
+      pixels = layout::wgmmaSwizzle128Descriptor(cta.boxAddress(box.index) + ownBytes, p.groupStrideBytes);
     }
     const uint64_t tapPixels = layout::advanceDescriptor(pixels, control.tap[t].row * kRowBytes);
     control.weights.awaitFull(weight);
-    const uint64_t weights = layout::wgmmaSwizzle128Descriptor(cta.weightAddress(weight.index) + firstBlock * kBlockBytes);
+    const uint64_t weights =
+        layout::wgmmaSwizzle128Descriptor(cta.weightAddress(weight.index) + firstBlock * kBlockBytes + ownBytes);
     ptx::wgmmaFence();  // site: tap_fence
 #pragma unroll
     for (int slice = 0; slice < kSlices; ++slice)

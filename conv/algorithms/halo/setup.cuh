@@ -58,18 +58,18 @@ __device__ __forceinline__ uint4 narrowGroup(const Params& p, uint32_t row, uint
   return make_uint4(value[0], value[1], value[2], value[3]);
 }
 
-inline constexpr uint32_t kMatrixVectors = kBlockBytes / 16;  ///< of 8 channels, in a block-diagonal matrix of 64 x 64
-
-/// Vector v of the block-diagonal matrices of all taps, which follow one another. kNarrow: of groups of 2 and 4 channels. Of wider
-/// ones something is loaded in any case: with branches around them loads are not on their way together.
-template <bool kNarrow>
+/// Vector v of the block-diagonal matrices of all taps, which follow one another, each with a row of 128 bytes for every channel of
+/// the tile. kNarrow: of groups of 2 and 4 channels. Of wider ones something is loaded in any case: with branches around them loads
+/// are not on their way together.
+template <class Cta, bool kNarrow>
 __device__ __forceinline__ uint4 groupedVector(const Params& p, uint32_t v) {
-  const uint32_t tap = v / kMatrixVectors, row = v / 8 % kBlockChannels, column = v % 8;
-  const uint32_t channel = blockIdx.y * kBlockChannels + row;
+  constexpr uint32_t kRows = Cta::S::kStageBytes / kRowBytes, kVectorChannels = 16 / Cta::Kind::kElementBytes;
+  const uint32_t tap = v / (8 * kRows), row = v / 8 % kRows, column = v % 8;
+  const uint32_t channel = blockIdx.y * kRows + row;
   const bool exists = channel < static_cast<uint32_t>(p.channels);
   const uint32_t filterRow = channel * static_cast<uint32_t>(p.taps) + p.tap[tap].filterIndex;
   if constexpr (kNarrow) return exists ? narrowGroup(p, row, column, filterRow) : make_uint4(0, 0, 0, 0);
-  const uint32_t groupVectors = static_cast<uint32_t>(p.groupChannels) / 8;
+  const uint32_t groupVectors = static_cast<uint32_t>(p.groupChannels) / kVectorChannels;
   const uint32_t inGroup = column - row / static_cast<uint32_t>(p.groupChannels) * groupVectors;
   const bool isInGroup = exists && inGroup < groupVectors;
   const uint4 value = static_cast<const uint4*>(p.filter)[isInGroup ? filterRow * groupVectors + inGroup : 0];
@@ -81,29 +81,28 @@ __device__ __forceinline__ uint4 groupedVector(const Params& p, uint32_t v) {
 /// so; one after the other, in a tree that also differed elsewhere, such layers took 1.2 to 1.8 times as long as recorded before.
 template <bool kNarrow, class Cta>
 __device__ __forceinline__ void spreadGroups(const Cta& cta, uint32_t helper, uint32_t helpers) {
-  constexpr uint32_t kBatch = kNarrow ? 4 : 8;
+  constexpr uint32_t kBatch = kNarrow ? 4 : 8, kMatrixVectors = Cta::S::kStageBytes / 16;
   const Params& p = cta.params;
   const uint32_t vectors = static_cast<uint32_t>(p.weightStages) * kMatrixVectors;
   for (uint32_t first = helper; first < vectors; first += kBatch * helpers) {
     uint4 value[kBatch];
 #pragma unroll
-    for (uint32_t i = 0; i < kBatch; ++i) value[i] = groupedVector<kNarrow>(p, min(first + i * helpers, vectors - 1));
+    for (uint32_t i = 0; i < kBatch; ++i) value[i] = groupedVector<Cta, kNarrow>(p, min(first + i * helpers, vectors - 1));
 #pragma unroll
     for (uint32_t i = 0; i < kBatch; ++i) {
-      const uint32_t v = first + i * helpers, row = v / 8 % kBlockChannels;
+      const uint32_t v = first + i * helpers;
       if (v < vectors)
-        ptx::storeShared16Bytes(layout::swizzle128(cta.weightAddress(v / kMatrixVectors) + row * kRowBytes + v % 8 * 16),
-                                value[i].x, value[i].y, value[i].z, value[i].w);
+        ptx::storeShared16Bytes(layout::swizzle128(cta.weightAddress(v / kMatrixVectors) + v % kMatrixVectors * 16), value[i].x,
+                                value[i].y, value[i].z, value[i].w);
     }
   }
 }
 template <class Cta>
 __device__ void spreadGroupedWeights(const Cta& cta, uint32_t helper, uint32_t helpers) {
   ptx::awaitPrerequisites();
-  if (cta.params.groupChannels < 8)
-    spreadGroups<true>(cta, helper, helpers);
-  else
-    spreadGroups<false>(cta, helper, helpers);
+  if constexpr (Cta::Kind::kElementBytes > 1)
+    if (cta.params.groupChannels < 8) return spreadGroups<true>(cta, helper, helpers);
+  spreadGroups<false>(cta, helper, helpers);
 }
 
 /// The multiplying warpgroups, while the others prepare their barriers.
