@@ -38,10 +38,10 @@ class Walk {
     const int32_t steps = p_.rows + kReached - 1;
 #pragma unroll 1
     for (int32_t step = 0; step < steps; ++step) {
-      const int32_t done = step - (kReached - 1), row = place_.row + done * Gap::outputsDown(p_);
-      const bool isDone = done >= 0, exists = place_.exists && row < p_.outputsDown;
+      OutputRow done;
       if constexpr (kIsDeep) {
-        if (isDone) finisher.load(row, exists);
+        done = doneAfter(step);
+        if (done.isWhole) finisher.load(done.row, done.exists);
 #pragma unroll 1
         for (int32_t t = firstTap_; t < endTap_; ++t) {
           Pixels pixels[kStride];
@@ -49,19 +49,20 @@ class Walk {
           load();
           PlaneWeights weights;
           weights.loadPlane(p_, place_, t, shared);
-          readFilter(weights);
+          withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) { readFilter(decoder, weights); });
           addRows(step, pixels);
         }
       } else {
         Pixels pixels[kStride];
         unpack(pixels);
         load();
-        if (isDone) finisher.load(row, exists);
+        done = doneAfter(step);
+        if (done.isWhole) finisher.load(done.row, done.exists);
         addRows(step, pixels);
       }
-      if (isDone) {
+      if (done.isWhole) {
         float numbers[kSums];
-        finisher.store(numbersOf(sum_[kReached - 1], numbers), row, exists);
+        finisher.store(numbersOf(sum_[kReached - 1], numbers), done.row, done.exists);
       }
 #pragma unroll
       for (int32_t j = kReached - 1; j > 0; --j)
@@ -74,6 +75,16 @@ class Walk {
   }
 
  private:
+  struct OutputRow {
+    int32_t row;
+    bool isWhole, exists;
+  };
+  /// The one that has all its taps after a step.
+  __device__ __forceinline__ OutputRow doneAfter(int32_t step) const {
+    const int32_t done = step - (kReached - 1), row = place_.row + done * Gap::outputsDown(p_);
+    return {row, done >= 0, place_.exists && row < p_.outputsDown};
+  }
+
   __device__ __forceinline__ void start() {
     int32_t d = place_.plane * p_.depth.stride - p_.depth.padBefore;
     if constexpr (kIsDeep) {
@@ -129,15 +140,16 @@ class Walk {
     } else {
       PlaneWeights weights;
       weights.fetch(p_, place_, shared);
-      readFilter(weights);
-      withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) { start_.find(decoder, weights); });
+      withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) {
+        readFilter(decoder, weights);
+        start_.find(decoder, weights);
+      });
     }
   }
-  __device__ __forceinline__ void readFilter(const PlaneWeights& weights) {
-    withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) {
+  template <class Decoder>
+  __device__ __forceinline__ void readFilter(const Decoder& decoder, const PlaneWeights& weights) {
 #pragma unroll
-      for (int32_t r = 0; r < kFilter; ++r) filter_[r].unpack(decoder, weights, r);
-    });
+    for (int32_t r = 0; r < kFilter; ++r) filter_[r].unpack(decoder, weights, r);
   }
 
   /// The sums of a new output row.
