@@ -8,10 +8,7 @@ namespace shiftconv::kernels::channelwise {
 
 #define SHIFTCONV_CHANNELWISE_INTEGERS(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, IS_DILATED)          \
   extern "C" __global__ void __launch_bounds__(kMostThreads, CTAS) NAME(const __grid_constant__ Params params) { \
-    if (params.filters.sign != 0)                                                                                \
-      run<Integers<true>, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::Plain, IS_DILATED>(params);     \
-    else                                                                                                         \
-      run<Integers<false>, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::Plain, IS_DILATED>(params);    \
+    run<EitherIntegers, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::Plain, IS_DILATED>(params);       \
   }
 #define SHIFTCONV_CHANNELWISE_KERNEL(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
   SHIFTCONV_CHANNELWISE_INTEGERS(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, false)

@@ -142,8 +142,8 @@ struct Params {
   /// Resident weights of a grouped convolution are spread from filter[K][R*S][groupChannels] over block-diagonal matrices by
   /// the CTA's threads; 0: the filter is dense.
   int32_t groupChannels = 0;
-  uint32_t blockInputBytes =
-      0;  ///< of groups of 8-bit channels: from what a block of 64 channels reads of a pixel to the next one's
+  /// Of groups of 8-bit channels: from what a block of 64 output channels reads of a pixel to what the next block reads.
+  uint32_t blockInputBytes = 0;
   const void* filter = nullptr;
 
   Patch patch[kMaximumPatches] = {};
