@@ -41,7 +41,8 @@ namespace {
 struct Options : bench::ComparisonOptions {
   Options() : ComparisonOptions{{1, 32}, 5} {}
 
-  std::string folder, suffix, type = "f16", only, algorithm, missing;
+  std::string folder, suffix, only, algorithm, missing;
+  std::vector<std::string> types{"f16"};
   int each = 4, every = 1;
   double seconds = 540;
   bool again = false, cudnnIdentity = false;
@@ -245,6 +246,25 @@ void summarise(const Json& rows, int64_t batch) {
              geomean(ratios), least, *std::min_element(ratios.begin(), ratios.end()), geomean(regrets), ratios.size());
 }
 
+/// Those that the options leave, each in every type before the next one: a card is not equally fast all the time.
+std::vector<NetworkLayer> layersOf(const Options& options) {
+  std::vector<NetworkLayer> layers;
+  int number = 0;
+  for (const NetworkLayer& layer : bench::readNetworks(options.folder, options.batches(), options.suffix)) {
+    if (!options.only.empty() && layer.text.find(options.only) == std::string::npos &&
+        bench::classOf(layer.problem) != options.only)
+      continue;
+    if (number++ % options.every != 0) continue;
+    for (const std::string& type : options.types) {
+      layers.push_back(layer);
+      if (type == "f16") continue;
+      layers.back().problem = bench::inType(layer.problem, type);
+      layers.back().text = describe(layers.back().problem);
+    }
+  }
+  return layers;
+}
+
 Json readRows(const std::string& path) {
   std::ifstream file(path);
   return file ? Json::parse(file) : Json{{"rows", Json::array()}};
@@ -256,19 +276,11 @@ int run(const Options& options) {
   Json report = readRows(options.json);
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < report["rows"].size(); ++i) known[report["rows"][i]["layer"]] = i;
-  int measured = 0, wrong = 0, left = 0, number = 0;
+  int measured = 0, wrong = 0, left = 0;
   const auto isLate = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds;
   };
-  for (NetworkLayer& layer : bench::readNetworks(options.folder, options.batches(), options.suffix)) {
-    if (options.type != "f16") {
-      layer.problem = bench::inType(layer.problem, options.type);
-      layer.text = describe(layer.problem);
-    }
-    if (!options.only.empty() && layer.text.find(options.only) == std::string::npos &&
-        bench::classOf(layer.problem) != options.only)
-      continue;
-    if (number++ % options.every != 0) continue;
+  for (const NetworkLayer& layer : layersOf(options)) {
     std::vector<std::string> choices;
     try {
       choices = sides.library.candidates(layer.problem);
@@ -342,7 +354,9 @@ int main(int argc, char** argv) {
   parser.option("--layers", options.folder, "folder of lists, such as bench/shapes/networks").required();
   options.addTo(parser);
   parser.option("--epilogue", options.suffix, "words after each problem: \"bias relu\"");
-  parser.option("--type", options.type, "of operands and outputs: f16, bf16, e4m3 or s8").oneOf({"f16", "bf16", "e4m3", "s8"});
+  parser.option("--type", options.types, "of operands and outputs: f16, bf16, e4m3, s8, or several: each layer in all of them")
+      .separatedBy(',')
+      .oneOf({"f16", "bf16", "e4m3", "s8"});
   parser.option("--only", options.only, "layers of this class, or whose text holds this");
   parser.option("--every", options.every, "one layer in so many");
   parser.option("--algorithm", options.algorithm, "take its candidates first, instead of the planner's choice");
