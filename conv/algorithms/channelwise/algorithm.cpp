@@ -26,7 +26,7 @@ constexpr uint32_t kMostRows = 1024;
 constexpr std::array<OptionDescription, 7> kOptions{
     {{"form", "few, batch, general", "all loads of a thread at once; walking down several rows; a loop over the taps"},
      {"channels", "1, 2, 4, 8", "of a thread"},
-     {"columns", "1 to 7", "neighbouring outputs of a thread"},
+     {"columns", "1 to 8", "neighbouring outputs of a thread"},
      {"rows", "1 to 1024", "output rows of a thread in the batch form, else 1"},
      {"threads", "64, 128", "of a CTA at most"},
      {"weights", "staged, direct", "through shared memory, or by each thread from global memory"},
@@ -47,7 +47,7 @@ Status readChannelwise(std::string_view text, ChannelwiseChoices& choices) {
     return status;
   };
   if (Status status = number("channels", 1, 8, 1, choices.channels); !status.ok()) return status;
-  if (Status status = number("columns", 1, 7, 1, choices.columns); !status.ok()) return status;
+  if (Status status = number("columns", 1, 8, 1, choices.columns); !status.ok()) return status;
   if (Status status = number("rows", 1, kMostRows, 1, choices.rows); !status.ok()) return status;
   if (Status status = number("threads", 64, kMostThreads, 64, choices.threads); !status.ok()) return status;
   return values.dependent(choices.dependent);

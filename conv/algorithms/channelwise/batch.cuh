@@ -9,6 +9,7 @@
 #include "conv/algorithms/channelwise/finish.cuh"
 #include "conv/algorithms/channelwise/operands.cuh"
 #include "conv/algorithms/channelwise/rows.cuh"
+#include "conv/algorithms/channelwise/weights.cuh"
 
 namespace shiftconv::kernels::channelwise {
 

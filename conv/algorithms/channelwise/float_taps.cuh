@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "conv/algorithms/channelwise/operands.cuh"
+#include "conv/algorithms/channelwise/staged_words.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
@@ -17,8 +19,48 @@ class FloatTaps {
   __device__ explicit FloatTaps(const Params& p)
       : p_(p), filterBytes_(p.depth.taps * p.down.taps * p.across.taps * kElementBytes) {}
 
-  /// `from`: the pixel of the first tap and output, at `w`; `weights`: of the first channel.
-  __device__ __forceinline__ void add(const uint8_t* from, int32_t w, const uint8_t* weights) {
+  // Staged in shared memory a word is a number.
+  static constexpr int32_t kTapsOfWord = 1;
+  __device__ __forceinline__ static uint32_t rawWord(const uint8_t* from, int32_t) { return weightBits<Operands>(from); }
+  /// body(word) with what makes a staged word of a raw one.
+  template <class Body>
+  __device__ __forceinline__ void withStagedWord(Body&& body) const {
+    withOwnDecoder([&](const auto& decoder) { body([&](uint32_t raw) { return __float_as_uint(decoder.filter(raw)); }); });
+  }
+
+  /// Weights of a filter row, the first of the thread's channels at `first`.
+  struct RawWeights {
+    static constexpr bool kAreNear = false;  ///< come in the time of some products
+    const uint8_t* first;
+    int32_t filterBytes;
+
+    __device__ __forceinline__ void load(int32_t s, uint32_t (&bits)[kChannels]) const {
+#pragma unroll
+      for (int32_t i = 0; i < kChannels; ++i) bits[i] = weightBits<Operands>(first + s * kElementBytes + i * filterBytes);
+    }
+    template <class Decoder>
+    __device__ __forceinline__ static float number(const Decoder& decoder, uint32_t bits) {
+      return decoder.filter(bits);
+    }
+  };
+  struct StagedWeights {
+    static constexpr bool kAreNear = true;
+    const uint32_t* first;
+    uint32_t pitch;  ///< from word to word
+
+    __device__ __forceinline__ void load(int32_t s, uint32_t (&bits)[kChannels]) const {
+      loadStaged(first + static_cast<uint32_t>(s) * pitch, bits);
+    }
+    template <class Decoder>
+    __device__ __forceinline__ static float number(const Decoder&, uint32_t bits) {
+      return __uint_as_float(bits);
+    }
+  };
+  __device__ __forceinline__ RawWeights weightsAt(const uint8_t* first) const { return {first, filterBytes_}; }
+
+  /// `from`: the pixel of the first tap and output, at `w`.
+  template <class Weights>
+  __device__ __forceinline__ void add(const uint8_t* from, int32_t w, const Weights& weights) {
     constexpr int32_t kAtOnce = 4;  // taps
     const int64_t columnBytes = int64_t{p_.across.stride * p_.gapsAcross.pixels} * p_.pixelBytes, tapBytes = p_.columnBytes;
 #pragma unroll 1
@@ -32,13 +74,14 @@ class FloatTaps {
         for (int32_t q = 0; q < kColumns; ++q)
           input[a][q].load(from + a * tapBytes + q * columnBytes,
                            hasTap && isInside(w + a * p_.across.dilation + q * p_.across.stride, p_.across.extent));
-        if (hasTap) loadWeights(weights + (s + a) * kElementBytes, bits[a]);
+        if (hasTap) weights.load(s + a, bits[a]);
       }
       withOwnDecoder([&](const auto& decoder) {
 #pragma unroll
         for (int32_t a = 0; a < kAtOnce; ++a) {
           float weight[kChannels];
-          unpackWeights(decoder, bits[a], weight);
+#pragma unroll
+          for (int32_t i = 0; i < kChannels; ++i) weight[i] = Weights::number(decoder, bits[a][i]);
 #pragma unroll
           for (int32_t q = 0; q < kColumns; ++q) {
             float value[kChannels];
@@ -54,36 +97,41 @@ class FloatTaps {
 
   /// Where neighbouring outputs read neighbouring pixels, each pixel is loaded, and becomes f32, once for all columns: kNew pixels
   /// and taps at a time.
-  template <int32_t kNew>
-  __device__ __forceinline__ void addSliding(const uint8_t* from, int32_t w, const uint8_t* weights) {
+  template <int32_t kNew, class Weights>
+  __device__ __forceinline__ void addSliding(const uint8_t* from, int32_t w, const Weights& weights) {
     constexpr int32_t kKept = kColumns - 1;  // pixels; the first of them are the last ones of the taps before
     const int32_t taps = p_.across.taps;
+    // One after the other: sums of addresses cost products less than products of distances do.
+    const auto loadNext = [&](Pixel& pixel, bool isWanted) {
+      pixel.load(from, isWanted && isInside(w, p_.across.extent));
+      from += p_.columnBytes, w += p_.across.dilation;
+    };
     withOwnDecoder([&](const auto& decoder) {
       float value[kKept + kNew][kChannels];
       Pixel first[kKept];
 #pragma unroll
-      for (int32_t x = 0; x < kKept; ++x)
-        first[x].load(from + x * p_.columnBytes, isInside(w + x * p_.across.dilation, p_.across.extent));
+      for (Pixel& pixel : first) loadNext(pixel, true);
 #pragma unroll
       for (int32_t x = 0; x < kKept; ++x) decoder.input(first[x], value[x]);
-#pragma unroll 1
-      for (int32_t s = 0; s < taps; s += kNew) {
+      const auto add = [&](int32_t s, auto areAll) {
+        constexpr bool kAreAll = decltype(areAll)::value;  // kNew taps are left at least
         Pixel next[kNew];
         uint32_t bits[kNew][kChannels] = {};
 #pragma unroll
         for (int32_t a = 0; a < kNew; ++a) {
-          const bool hasTap = s + a < taps;
-          const int32_t x = s + a + kKept;
-          next[a].load(from + int64_t{x} * p_.columnBytes, hasTap && isInside(w + x * p_.across.dilation, p_.across.extent));
-          if (hasTap) loadWeights(weights + (s + a) * kElementBytes, bits[a]);
+          const bool hasTap = kAreAll || s + a < taps;
+          loadNext(next[a], hasTap);
+          if (!Weights::kAreNear && hasTap) weights.load(s + a, bits[a]);
         }
 #pragma unroll
         for (int32_t a = 0; a < kNew; ++a) decoder.input(next[a], value[kKept + a]);
 #pragma unroll
         for (int32_t a = 0; a < kNew; ++a) {
-          if (s + a >= taps) break;  // pixels of other columns, which may be infinite, are there, too
+          if (!kAreAll && s + a >= taps) break;  // pixels of other columns, which may be infinite, are there, too
+          if (Weights::kAreNear) weights.load(s + a, bits[a]);
           float weight[kChannels];
-          unpackWeights(decoder, bits[a], weight);
+#pragma unroll
+          for (int32_t i = 0; i < kChannels; ++i) weight[i] = Weights::number(decoder, bits[a][i]);
 #pragma unroll
           for (int32_t q = 0; q < kColumns; ++q) multiply(value[a + q], weight, q);
         }
@@ -91,6 +139,15 @@ class FloatTaps {
         for (int32_t x = 0; x < kKept; ++x)
 #pragma unroll
           for (int32_t i = 0; i < kChannels; ++i) value[x][i] = value[kNew + x][i];
+      };
+      int32_t s = 0;
+      if constexpr (Weights::kAreNear) {
+#pragma unroll 1
+        for (; s + kNew <= taps; s += kNew) add(s, std::true_type{});
+        if (s < taps) add(s, std::false_type{});
+      } else {
+#pragma unroll 1
+        for (; s < taps; s += kNew) add(s, std::false_type{});
       }
     });
   }
@@ -109,16 +166,6 @@ class FloatTaps {
       withUnmixedDecoder<Operands>(p_, body);
     else
       withDecoder<Operands>(p_, body);
-  }
-  __device__ __forceinline__ void loadWeights(const uint8_t* from, uint32_t (&bits)[kChannels]) const {
-#pragma unroll
-    for (int32_t i = 0; i < kChannels; ++i) bits[i] = weightBits<Operands>(from + i * filterBytes_);
-  }
-  template <class Decoder>
-  __device__ __forceinline__ static void unpackWeights(const Decoder& decoder, const uint32_t (&bits)[kChannels],
-                                                       float (&weight)[kChannels]) {
-#pragma unroll
-    for (int32_t i = 0; i < kChannels; ++i) weight[i] = decoder.filter(bits[i]);
   }
   __device__ __forceinline__ void multiply(const float (&value)[kChannels], const float (&weight)[kChannels], int32_t q) {
 #pragma unroll

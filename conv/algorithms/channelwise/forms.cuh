@@ -8,6 +8,7 @@
 #include "conv/algorithms/channelwise/few.cuh"
 #include "conv/algorithms/channelwise/general.cuh"
 #include "conv/algorithms/channelwise/kinds.hpp"
+#include "conv/algorithms/channelwise/long.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
@@ -28,6 +29,8 @@ __device__ __forceinline__ void run(const Params& params) {
       runFew<Operands, kFilter, kStride, kChannels, kColumns, kFinish, kIsDilated>(params, shared);
     else if constexpr (kForm == Form::Batch)
       Walk<Operands, kFilter, kStride, kChannels, kColumns, kFinish, kIsDilated, kIsDeep>(params).run(shared);
+    else if constexpr (kForm == Form::Long)
+      LongRows<Operands, kChannels, kColumns, kFinish>(params, shared).run();
     else
       Taps<Operands, kChannels, kColumns, kFinish>(params).run(shared);
   }

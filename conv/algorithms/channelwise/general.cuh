@@ -11,6 +11,7 @@
 #include "conv/algorithms/channelwise/float_taps.cuh"
 #include "conv/algorithms/channelwise/integer_taps.cuh"
 #include "conv/algorithms/channelwise/operands.cuh"
+#include "conv/algorithms/channelwise/weights.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
@@ -55,11 +56,11 @@ class Taps {
         if (!place_.exists || !isInside(d, p_.depth.extent) || !isInside(h, p_.down.extent)) continue;
         const uint8_t* const from = place_.input(p_, d, h, w);
         if (!p_.slides)
-          row_.add(from, w, weights);
+          row_.add(from, w, row_.weightsAt(weights));
         else if (rowTaps <= kFew)
-          row_.template addSliding<kFew>(from, w, weights);
+          row_.template addSliding<kFew>(from, w, row_.weightsAt(weights));
         else
-          row_.template addSliding<kMany>(from, w, weights);
+          row_.template addSliding<kMany>(from, w, row_.weightsAt(weights));
       }
     }
   }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/ptx/packed_operands.cuh"
 #include "conv/algorithms/channelwise/operands.cuh"
+#include "conv/algorithms/channelwise/staged_words.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
@@ -20,8 +22,44 @@ class IntegerTaps {
   __device__ explicit IntegerTaps(const Params& p)
       : p_(p), filterBytes_(p.depth.taps * p.down.taps * p.across.taps), signs_(IntegerDecoder(p).signs) {}
 
-  /// As those of FloatTaps.
-  __device__ __forceinline__ void add(const uint8_t* from, int32_t w, const uint8_t* weights) {
+  // As those of FloatTaps; a word has four taps, or `count` and zeros.
+  static constexpr int32_t kTapsOfWord = kFour;
+  __device__ __forceinline__ static uint32_t rawWord(const uint8_t* from, int32_t count) {
+    uint32_t word = 0;
+#pragma unroll
+    for (int32_t a = 0; a < kFour; ++a)
+      if (a < count) word |= uint32_t{from[a]} << (8 * a);
+    return word;
+  }
+  template <class Body>
+  __device__ __forceinline__ void withStagedWord(Body&& body) const {
+    body([](uint32_t raw) { return raw; });
+  }
+
+  struct RawWeights {
+    const uint8_t* first;
+    int32_t filterBytes;
+
+    __device__ __forceinline__ void load(int32_t s, int32_t count, uint32_t (&words)[kChannels]) const {
+#pragma unroll
+      for (int32_t i = 0; i < kChannels; ++i) words[i] = rawWord(first + s + i * filterBytes, count);
+    }
+  };
+  struct StagedWeights {
+    const uint32_t* first;
+    uint32_t pitch;  ///< from word to word
+
+    __device__ __forceinline__ void load(int32_t s, int32_t count, uint32_t (&words)[kChannels]) const {
+      if (count > 0)
+        loadStaged(first + static_cast<uint32_t>(s / kFour) * pitch, words);
+      else
+        for (uint32_t& word : words) word = 0;
+    }
+  };
+  __device__ __forceinline__ RawWeights weightsAt(const uint8_t* first) const { return {first, filterBytes_}; }
+
+  template <class Weights>
+  __device__ __forceinline__ void add(const uint8_t* from, int32_t w, const Weights& weights) {
     const int64_t columnBytes = int64_t{p_.across.stride * p_.gapsAcross.pixels} * p_.pixelBytes, tapBytes = p_.columnBytes;
 #pragma unroll 1
     for (int32_t s = 0; s < p_.across.taps; s += kFour) {
@@ -33,7 +71,7 @@ class IntegerTaps {
         for (int32_t a = 0; a < kFour; ++a)
           input[q][a].load(from + a * tapBytes + q * columnBytes,
                            s + a < p_.across.taps && isInside(w + a * p_.across.dilation + q * p_.across.stride, p_.across.extent));
-      loadWeights(weights + s, p_.across.taps - s, filter);
+      loadWeights(weights, s, p_.across.taps - s, filter);
 #pragma unroll
       for (int32_t q = 0; q < kColumns; ++q) {
         uint32_t words[kChannels];
@@ -45,32 +83,32 @@ class IntegerTaps {
     }
   }
 
-  template <int32_t kNew>
-  __device__ __forceinline__ void addSliding(const uint8_t* from, int32_t w, const uint8_t* weights) {
+  template <int32_t kNew, class Weights>
+  __device__ __forceinline__ void addSliding(const uint8_t* from, int32_t w, const Weights& weights) {
     constexpr int32_t kWords = kNew / kFour;
     const int32_t taps = p_.across.taps;
-    const auto load = [&](Pixel(&pixels)[kFour], int32_t first) {
+    int32_t left = taps + kColumns - 1;  // pixels that some column wants
+    const auto load = [&](Pixel(&pixels)[kFour], bool areAll) {
 #pragma unroll
-      for (int32_t a = 0; a < kFour; ++a) {
-        const int32_t x = first + a;
-        pixels[a].load(from + int64_t{x} * p_.columnBytes,
-                       x < taps + kColumns - 1 && isInside(w + x * p_.across.dilation, p_.across.extent));
-      }
+      for (int32_t x = 0; x < kFour; ++x)
+        pixels[x].load(from + int64_t{x} * p_.columnBytes,
+                       (areAll || x < left) && isInside(w + x * p_.across.dilation, p_.across.extent));
+      from += int64_t{kFour} * p_.columnBytes, w += kFour * p_.across.dilation, left -= kFour;
     };
     uint32_t words[kWords + 1][kChannels];  // word i has pixels 4i to 4i + 3
     {
       Pixel pixels[kFour];
-      load(pixels, 0);
+      load(pixels, false);
       transpose(pixels, words[0]);
     }
-#pragma unroll 1
-    for (int32_t s = 0; s < taps; s += kNew) {
+    const auto add = [&](int32_t s, auto areAll) {
+      constexpr bool kAreAll = decltype(areAll)::value;  // kNew taps and as many pixels are left at least
       Pixel pixels[kWords][kFour];
       uint32_t filter[kWords][kChannels];
 #pragma unroll
       for (int32_t i = 0; i < kWords; ++i) {
-        load(pixels[i], s + (i + 1) * kFour);
-        loadWeights(weights + s + i * kFour, taps - s - i * kFour, filter[i]);
+        load(pixels[i], kAreAll);
+        loadWeights(weights, s + i * kFour, kAreAll ? kFour : taps - s - i * kFour, filter[i]);
       }
 #pragma unroll
       for (int32_t i = 0; i < kWords; ++i) {
@@ -85,7 +123,12 @@ class IntegerTaps {
       }
 #pragma unroll
       for (int32_t c = 0; c < kChannels; ++c) words[0][c] = words[kWords][c];
-    }
+    };
+    int32_t s = 0;
+#pragma unroll 1
+    for (; s + kNew <= taps && left >= kNew; s += kNew) add(s, std::true_type{});
+#pragma unroll 1
+    for (; s < taps; s += kNew) add(s, std::false_type{});
   }
 
   __device__ __forceinline__ void finish(float (&numbers)[kColumns * kChannels]) const {
@@ -112,16 +155,11 @@ class IntegerTaps {
     }
   }
 
-  /// The next four weights of each channel, or `count`, and zeros: what pixels are there then changes nothing. A number whose sign
-  /// bit is exchanged is 128 less than it was, in every tap of a row that is not skipped, whether its pixel exists or not.
-  __device__ __forceinline__ void loadWeights(const uint8_t* from, int32_t count, uint32_t (&filter)[kChannels]) {
-#pragma unroll
-    for (int32_t i = 0; i < kChannels; ++i) {
-      filter[i] = 0;
-#pragma unroll
-      for (int32_t a = 0; a < kFour; ++a)
-        if (a < count) filter[i] |= uint32_t{from[i * filterBytes_ + a]} << (8 * a);
-    }
+  /// Four weights of each channel from tap s on, or `count`, and zeros: what pixels are there then changes nothing. A number whose
+  /// sign bit is exchanged is 128 less than it was, in every tap of a row that is not skipped, whether its pixel exists or not.
+  template <class Weights>
+  __device__ __forceinline__ void loadWeights(const Weights& weights, int32_t s, int32_t count, uint32_t (&filter)[kChannels]) {
+    weights.load(s, count, filter);
     if (signs_ == 0) return;
     constexpr uint32_t kAll128 = 0x80808080;
 #pragma unroll

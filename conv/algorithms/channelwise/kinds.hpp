@@ -12,8 +12,9 @@ enum class Form : uint8_t {
   Few,      ///< a thread has neighbouring outputs of one row, and loads everything that they need at once
   Batch,    ///< a thread walks down several rows of outputs, the next input row on its way
   General,  ///< any filter, one to three dimensions, dilation: a loop over the taps
+  Long,     ///< rows of many taps that a window slides along, and words that a CTA makes of its filters
 };
-inline constexpr std::array<std::string_view, 3> kFormNames{"few", "batch", "general"};
+inline constexpr std::array<std::string_view, 4> kFormNames{"few", "batch", "general", "long"};
 
 enum class Finish : uint8_t {
   Plain,  ///< of 16 bits isPlainSegment, of 8 isPlainBytes (conv/plan/plain_segment.hpp)
@@ -70,6 +71,8 @@ struct Kind {
   KIND(channelwise_general_c1_q4, General, 0, 0, 1, 4, 8, Plain)     \
   KIND(channelwise_general_c2_q4, General, 0, 0, 2, 4, 7, Plain)     \
   KIND(channelwise_general_c4_q4, General, 0, 0, 4, 4, 4, Plain)     \
+  KIND(channelwise_long_c2_q8, Long, 0, 0, 2, 8, 4, Plain)           \
+  KIND(channelwise_long_c4_q8, Long, 0, 0, 4, 8, 3, Plain)           \
   KIND(channelwise_few_3_s1_c2_q2_full, Few, 3, 1, 2, 2, 8, Full)    \
   KIND(channelwise_few_3_s2_c2_q2_full, Few, 3, 2, 2, 2, 8, Full)    \
   KIND(channelwise_few_5_s1_c2_q2_full, Few, 5, 1, 2, 2, 6, Full)    \
@@ -116,7 +119,9 @@ struct Kind {
   KIND(channelwise_bytes_batch_7_s2_c2_q4, Batch, 7, 2, 2, 4, 2) \
   KIND(channelwise_bytes_general_c1_q4, General, 0, 0, 1, 4, 8)  \
   KIND(channelwise_bytes_general_c2_q4, General, 0, 0, 2, 4, 7)  \
-  KIND(channelwise_bytes_general_c4_q4, General, 0, 0, 4, 4, 4)
+  KIND(channelwise_bytes_general_c4_q4, General, 0, 0, 4, 4, 4)  \
+  KIND(channelwise_bytes_long_c2_q8, Long, 0, 0, 2, 8, 4)        \
+  KIND(channelwise_bytes_long_c4_q8, Long, 0, 0, 4, 8, 3)
 
 // Of 8-bit integers: KIND(name, form, filter, stride, channels, columns, ctas), all Plain.
 #define SHIFTCONV_CHANNELWISE_INTEGERS_KINDS(KIND)                  \
@@ -168,7 +173,9 @@ struct Kind {
   KIND(channelwise_integers_batch_7_s2_c4_q2, Batch, 7, 2, 4, 2, 2) \
   KIND(channelwise_integers_general_c1_q4, General, 0, 0, 1, 4, 8)  \
   KIND(channelwise_integers_general_c2_q4, General, 0, 0, 2, 4, 7)  \
-  KIND(channelwise_integers_general_c4_q4, General, 0, 0, 4, 4, 5)
+  KIND(channelwise_integers_general_c4_q4, General, 0, 0, 4, 4, 5)  \
+  KIND(channelwise_integers_long_c2_q4, Long, 0, 0, 2, 4, 6)        \
+  KIND(channelwise_integers_long_c4_q4, Long, 0, 0, 4, 4, 5)
 
 // With dilation: KIND(name, form, filter, stride, channels, columns, ctas), all Plain. Of f16 and bf16, of e4m3, and of 8-bit
 // integers.

@@ -20,6 +20,7 @@ constexpr int32_t kStepFixed = 30;      // of the batch form
 constexpr int32_t kPlaneFixed = 20;     // of a filter with depth; a guess
 constexpr int32_t kStore = 9;           // of an output pixel
 constexpr int32_t kTapFixed = 6;        // of the general form
+constexpr int32_t kStagedWord = 12;     // of the long form
 constexpr int32_t kWholeEpilogue = 12;  // of an output, beyond its store; a guess
 
 struct Work {
@@ -32,7 +33,7 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
   const Kind& k = *plan.kind;
   const double v = k.channels, q = k.columns, bytes = k.elementBytes, taps = static_cast<double>(p.r * p.s);
   Work work;
-  if (k.form == Form::General) {
+  if (k.form == Form::General || k.form == Form::Long) {
     const Params& params = plan.params;
     const double all = static_cast<double>(p.t) * taps;
     const double trips = static_cast<double>(params.depth.taps * params.down.taps * ceilDivide(params.across.taps, 4));
@@ -40,6 +41,15 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
     const bool isPlain = k.finish == Finish::Plain;
     const double element = k.isInteger ? 0.6 : k.elementBytes == 1 && !isPlain ? 4 : 2;
     const double store = isPlain ? kStore : kStore + kWholeEpilogue * v;
+    if (k.form == Form::Long) {
+      // Words are made once for all units of a CTA. Pixels are loaded once for all columns.
+      const double ofWord = k.isInteger ? 4 : 1, product = k.isInteger ? 0.6 : 1;
+      const double weight = (1 + kStagedWord * v / params.ctaUnits) / ofWord;
+      work.instructions = kFixed + trips * 40 + all * (kLoad + v + weight + product * q * v) + q * store;
+      work.chainClocks = trips / 2 * kTripClocks;
+      work.loadedBytes = all * v * bytes;
+      return work;
+    }
     work.instructions = kFixed + trips * 40 + all * (q * (kLoad + element * v) + element * v + kTapFixed) + q * store;
     work.chainClocks = trips * kTripClocks;
     work.loadedBytes = all * q * v * bytes;
@@ -92,7 +102,9 @@ void modelChannelwise(const Problem& problem, double bytes, const device::Proper
   const auto ofSlowest = [&](double clocks) { return static_cast<float>(clocks / slowest); };
   plan.modelParts = {ofSlowest(issue), ofSlowest(latency), ofSlowest(second), ofSlowest(memory)};
   plan.bound = slowest == memory ? Resource::DeviceMemory : slowest == second ? Resource::L2ToShared : Resource::CudaCores;
-  double share = plan.staged() ? kStagedShare * static_cast<double>(problem.r * problem.s) / 25 - kStagedGain : 0;
+  double share = plan.staged() && plan.kind->form != Form::Long
+                     ? kStagedShare * static_cast<double>(problem.r * problem.s) / 25 - kStagedGain
+                     : 0;
   if (plan.kind->form == Form::Batch) share += kBatchShare;
   if (threads == 64) share += kSmallCtaShare;
   if (plan.kind->form == Form::Few && plan.kind->columns == 4) share += kFewOf4Share;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/gemm/epilogue/params.hpp"
+#include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "conv/kernels/decoding.hpp"
 #include "conv/kernels/lean.hpp"
@@ -11,6 +12,14 @@
 namespace shiftconv::kernels::channelwise {
 
 inline constexpr int32_t kMostThreads = 128;  ///< of a CTA
+
+/// Weights that are converted once, for all pixels of a CTA, lie in shared memory as words of 32 bits, [word][channel].
+inline constexpr int32_t kWordBytes = 4;
+/// From word to word of a channel: threads load `channels` neighbouring ones at once, and lanes that store neighbouring words of
+/// one channel meet in one of 32 banks no more than they have to.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t stagedPitch(uint32_t ctaChannels, uint32_t channels) {
+  return (ctaChannels + 31 - channels) / 32 * 32 + channels;
+}
 
 /// One spatial axis: tap `i` of output position `o` lies at o * stride + i * dilation - padBefore.
 struct Axis {
@@ -38,14 +47,14 @@ struct Params {
   layout::FastDivisor channelBlocks;          ///< blockIdx.x counts them first, then the CTAs along the units
   layout::FastDivisor channelThreads;
   layout::FastDivisor multiplier;  ///< K / C
-  /// The height is down, and the width across. In the form General the other way about for filters of one column; and for filters
-  /// of one pixel a plane, the depth is across, and the pixels of a plane are down.
+  /// The height is down, and the width across. In the forms General and Long the other way about for filters of one column; and for
+  /// filters of one pixel a plane, the depth is across, and the pixels of a plane are down.
   Axis down, across;
   int32_t outputsDown = 0, outputsAcross = 0;
   int32_t units = 0, ctaUnits = 0;
   int32_t rows = 1;          ///< output rows of a unit
   int32_t pixelBytes = 0;    ///< from input pixel to input pixel
-  uint32_t weightBytes = 0;  ///< of the filters of a CTA, staged in shared memory; 0: every thread loads its own
+  uint32_t weightBytes = 0;  ///< of the filters of a CTA, as staged in shared memory; 0: every thread loads its own
   bool bf16 = false;         ///< of 16 bits; else f16
   bool slides = false;       ///< columns of a thread share pixels
   LeanFlags lean;
@@ -53,13 +62,17 @@ struct Params {
   Axis depth;
   layout::FastDivisor outputDepth;  ///< planes of an image
   Decoding inputs, filters;         ///< of other types
-  // Read by kernels of dilated filters, and by the form General.
+  // Read by kernels of dilated filters, and by the forms General and Long.
   Gaps gapsDown, gapsAcross;
   int64_t planePixels = 0, outputPlanePixels = 0;
   int64_t rowBytes = 0;                      ///< from a tap down to the next
   int64_t outputStep = 0, residualStep = 0;  ///< bytes from an output of a thread to its next across
   int32_t columnBytes = 0;                   ///< from a tap across to the next
   layout::FastDivisor depthTaps;             ///< read by kernels of filters with depth
+  // Of staged words, in the form Long.
+  layout::FastDivisor stagedWords;  ///< of a channel, at once
+  layout::FastDivisor rowWords;     ///< of a filter row: one a tap, of integers one for four
+  int32_t stagedRows = 0;           ///< filter rows that are staged at once
 };
 
 }  // namespace shiftconv::kernels::channelwise

@@ -27,11 +27,14 @@ namespace {
 
 constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
 constexpr int64_t kStagedBytes = 48 * 1024;  // of weights at most: what a kernel has without asking for more
+constexpr int64_t kRowsBytes = 24 * 1024;    // of filter rows that are staged at once, if they are several: room for more CTAs
 
 int64_t multiplierOf(const Problem& p) { return p.k / p.c; }
 int64_t tapsOf(const Problem& p) { return p.t * p.r * p.s; }
 
 int64_t elementBytes(const Problem& p) { return bitsOf(p.inputType) / 8; }
+
+bool mustStage(const Kind& kind) { return kind.isDeep || kind.form == Form::Long; }
 
 int64_t channelWeightBytes(const Problem& p) { return tapsOf(p) * elementBytes(p); }
 
@@ -61,6 +64,18 @@ bool sharesPixels(int64_t outputs, int64_t stride, int64_t taps, int64_t dilatio
 }
 bool slides(const Problem& p) { return sharesPixels(p.q(), p.strideW, p.s, p.dilationW, 1, p); }
 bool slidesDown(const Problem& p) { return sharesPixels(p.p(), p.strideH, p.r, p.dilationH, p.w, p); }
+/// Whether the depth is the only axis that has a filter, and its outputs share pixels: then the others are one.
+bool isAlongDepth(const Problem& p) {
+  return p.t > 1 && p.r == 1 && p.s == 1 && p.p() == p.h && p.q() == p.w && p.padTop == 0 && p.padLeft == 0 && p.strideH == 1 &&
+         p.strideW == 1 && p.h * p.w <= kLimit && sharesPixels(p.z(), p.strideD, p.t, p.dilationD, p.h * p.w, p);
+}
+
+/// Along the axis that a window slides along (setAxes).
+bool hasLongRows(const Problem& p) {
+  constexpr int64_t kManyTaps = 8;
+  if (isAlongDepth(p)) return p.t >= kManyTaps;
+  return p.s == 1 && p.r > 1 && slidesDown(p) ? p.r >= kManyTaps : p.s >= kManyTaps && slides(p);
+}
 bool isDilated(const Problem& p) { return p.dilationH != 1 || p.dilationW != 1; }
 
 /// Whether the kernel computes the problem, but for its Finish.
@@ -72,6 +87,7 @@ bool computes(const Kind& kind, const Problem& p) {
       (p.outputPitch() % kind.channels != 0 || (p.hasResidual() && p.residualPitch() % kind.channels != 0)))
     return false;
   if (kind.form == Form::General) return true;
+  if (kind.form == Form::Long) return hasLongRows(p);
   if (kind.isDeep ? p.t == 1 || channelWeightBytes(p) * kind.channels > kStagedBytes : p.t != 1) return false;
   return p.r == kind.filter && p.s == kind.filter && p.strideW == kind.stride && kind.isDilated == isDilated(p) &&
          (p.dilationW == 1 || slides(p)) &&
@@ -86,12 +102,6 @@ Axis axisOf(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int6
 /// Units that have all outputs of an axis, `count` each, `step` apart.
 int64_t unitsOf(int64_t outputs, int64_t step, int64_t count) { return step * ceilDivide(ceilDivide(outputs, step), count); }
 
-/// Whether the depth is the only axis that has a filter, and its outputs share pixels: then the others are one.
-bool isAlongDepth(const Problem& p) {
-  return p.t > 1 && p.r == 1 && p.s == 1 && p.p() == p.h && p.q() == p.w && p.padTop == 0 && p.padLeft == 0 && p.strideH == 1 &&
-         p.strideW == 1 && p.h * p.w <= kLimit && sharesPixels(p.z(), p.strideD, p.t, p.dilationD, p.h * p.w, p);
-}
-
 /// The axes, and how pixels lie.
 void setAxes(const Problem& p, const Kind& kind, Params& params) {
   params.depth = axisOf(p.d, p.t, p.strideD, p.dilationD, p.padFront);
@@ -101,8 +111,8 @@ void setAxes(const Problem& p, const Kind& kind, Params& params) {
   params.gapsDown.pixels = static_cast<int32_t>(p.w), params.gapsDown.outputPixels = static_cast<int32_t>(p.q());
   params.planePixels = p.h * p.w, params.outputPlanePixels = p.p() * p.q();
   int64_t planes = p.z();
-  const bool isGeneral = kind.form == Form::General, goesDeep = isGeneral && isAlongDepth(p);
-  const bool turns = isGeneral && p.s == 1 && p.r > 1 && slidesDown(p);
+  const bool isAny = kind.form == Form::General || kind.form == Form::Long, goesDeep = isAny && isAlongDepth(p);
+  const bool turns = isAny && p.s == 1 && p.r > 1 && slidesDown(p);
   if (goesDeep) {
     params.across = std::exchange(params.depth, Axis{});
     params.down = axisOf(p.h * p.w, 1, 1, 1, 0);
@@ -149,11 +159,26 @@ CtaShape ctaShape(const Problem& p, const Kind& kind, int64_t units, int64_t thr
     score *= static_cast<double>(used) / static_cast<double>(roundUp(used, 32));
     if (own < all && pieceBytes % kSector != 0) score *= 0.9;
     if (own < all && pieceBytes < kLine) score *= 0.7;
-    // Units share their weights, which are more with depth.
-    score *= 1 - (kind.isDeep ? 0.5 : 0.05) / static_cast<double>(unitsOfCta);
+    // Units share their weights, which are more with depth; words are made of them in the time of two products with each.
+    if (kind.form == Form::Long)
+      score /= 1 + 2.0 / static_cast<double>(unitsOfCta);
+    else
+      score *= 1 - (kind.isDeep ? 0.5 : 0.05) / static_cast<double>(unitsOfCta);
     if (score > bestScore) bestScore = score, best = {own, unitsOfCta};
   }
   return best;
+}
+
+/// Filter rows of the form Long that are staged at once, and their bytes.
+int64_t chooseStagedRows(const Kind& kind, int64_t channels, Params& params) {
+  const int64_t rowWords = kind.isInteger ? ceilDivide(params.across.taps, kWordBytes) : params.across.taps;
+  const int64_t rowBytes =
+      rowWords * stagedPitch(static_cast<uint32_t>(channels), static_cast<uint32_t>(kind.channels)) * kWordBytes;
+  const int64_t rows = int64_t{params.depth.taps} * params.down.taps, most = std::max<int64_t>(1, kRowsBytes / rowBytes);
+  params.stagedRows = static_cast<int32_t>(ceilDivide(rows, ceilDivide(rows, most)));
+  params.rowWords = layout::FastDivisor(static_cast<uint32_t>(rowWords));
+  params.stagedWords = layout::FastDivisor(static_cast<uint32_t>(params.stagedRows * rowWords));
+  return params.stagedRows * rowBytes;
 }
 
 /// False where the choices are not to be had.
@@ -171,7 +196,8 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   const CtaShape shape = ctaShape(p, kind, units, threads);
   const int64_t channelBlocks = ceilDivide(p.k / kind.channels, shape.channelThreads);
   const int64_t ctas = ceilDivide(units, shape.units) * channelBlocks;
-  const int64_t weightBytes = shape.channelThreads * kind.channels * channelWeightBytes(p);
+  int64_t weightBytes = shape.channelThreads * kind.channels * channelWeightBytes(p);
+  if (kind.form == Form::Long) weightBytes = chooseStagedRows(kind, shape.channelThreads * kind.channels, params);
   if (ctas > kMostInt || (staged && weightBytes > kStagedBytes)) return false;
 
   params.columnUnits = divisor(columnUnits);
@@ -257,11 +283,10 @@ std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const devic
   Finish finish = isPlain(p) ? Finish::Plain : Finish::Full;
   const auto fits = [&](const Kind& kind) { return kind.finish == finish && computes(kind, p); };
   if (std::none_of(kKinds.begin(), kKinds.end(), fits)) finish = Finish::Full;
-  const bool special =
-      std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.form != Form::General && fits(kind); });
+  const bool special = std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.filter != 0 && fits(kind); });
   for (const Kind& kind : kKinds) {
     if (!fits(kind)) continue;
-    if (choices.form ? *choices.form != kind.form : special && kind.form == Form::General) continue;
+    if (choices.form ? *choices.form != kind.form : special && kind.filter == 0) continue;
     if (choices.channels && *choices.channels != kind.channels) continue;
     if (choices.columns && *choices.columns != kind.columns) continue;
     for (const int64_t rows : rowsOf(p, kind, choices))
@@ -269,7 +294,7 @@ std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const devic
         if (choices.threads ? *choices.threads != threads : kind.form == Form::Batch && threads != kMostThreads) continue;
         for (const bool staged : {true, false}) {
           if (choices.staged && *choices.staged != staged) continue;
-          if (kind.isDeep && !staged) continue;
+          if (mustStage(kind) && !staged) continue;
           ChannelwisePlan plan;
           if (!complete(p, bytes, properties, kind, rows, threads, staged, plan)) continue;
           plan.launch.programmaticDependent = choices.dependent;
