@@ -53,7 +53,7 @@ int run(const std::string& path, const std::string& dump, double mostRegret, boo
   std::ofstream table;
   if (!dump.empty()) {
     table.open(dump);
-    table << "layer\tcandidate\tmeasured\testimate";
+    table << "layer\ttrees\tcandidate\tmeasured\testimate";
     for (const std::string_view feature : plan::kCorrectionFeatures) table << "\t" << feature;
     table << "\n";
   }
@@ -78,7 +78,9 @@ int run(const std::string& path, const std::string& dump, double mostRegret, boo
       const double modelled = estimate / candidate.correction;
       errors[std::string(candidate.algorithm->name())].push_back(estimate / measured);
       if (table.is_open()) {
-        table << text << "\t" << name << "\t" << measured << "\t" << modelled;
+        const std::string_view trees = candidate.tiling.trees;
+        table << text << "\t" << (trees.empty() ? candidate.algorithm->name() : trees) << "\t" << name << "\t" << measured << "\t"
+              << modelled;
         for (const float feature : plan::CorrectionView(problem).of(candidate.tiling, modelled)) table << "\t" << feature;
         table << "\n";
       }

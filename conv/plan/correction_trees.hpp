@@ -16,12 +16,13 @@ struct Corrected {
   double sum = 0;  ///< of the trees: the natural logarithm of a factor
 };
 
-/// An algorithm's trees. Where there are some for whole epilogues, these come first, and add nothing to others.
+/// An algorithm's trees, or those of some of its candidates. Where there are some for whole epilogues, these come first, and add
+/// nothing to others.
 struct CorrectionTrees {
-  std::string_view algorithm;
-  bool areBytes;        ///< the operands
-  bool sawGroups;       ///< problems with more than one
-  size_t first, count;  ///< among those of all algorithms
+  std::string_view algorithm;  ///< or Tiling::trees
+  bool areBytes;               ///< the operands
+  bool sawGroups;              ///< problems with more than one
+  size_t first, count;         ///< among those of all algorithms
 
   /// Adds what the trees from number `from` to the one before `to` say to the sums of candidates of one problem.
   void ask(size_t from, size_t to, std::span<Corrected> candidates) const;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace shiftconv::plan {
 
@@ -11,6 +12,7 @@ struct Tiling {
   int32_t split = 1;                  ///< CTAs or warps that share the reduction of a tile
   std::array<int32_t, 3> choices{};   ///< what else an algorithm chooses, in an order of its own
   std::array<float, 4> modelParts{};  ///< of its model, in an order of its own: what binds a candidate, and how closely
+  std::string_view trees{};           ///< the name of its correction trees, where they are not those of the algorithm
 };
 
 }  // namespace shiftconv::plan

@@ -24,7 +24,11 @@ double timeOf(const Corrected& one) {
   return one.features[kMicroseconds] * std::numbers::ln2 + std::clamp(one.sum, -most, most);
 }
 
-/// The candidates of one algorithm.
+std::string_view treesOf(const Candidate& candidate) {
+  return candidate.tiling.trees.empty() ? candidate.algorithm->name() : candidate.tiling.trees;
+}
+
+/// The candidates of one algorithm, or those of it that have trees of their own.
 struct Group {
   const CorrectionTrees* trees;
   std::span<Corrected> asked;  ///< still
@@ -46,13 +50,16 @@ class Race {
     left_.reserve(candidates.size());
   }
 
-  /// Candidates of an algorithm, from `first` to the one before `end`. Whose model is far behind does not start.
+  /// Candidates from `first` to the one before `end` that these trees are for. Whose model is far behind does not start.
   void enter(const CorrectionTrees& trees, size_t first, size_t end) {
     static const double most = std::exp(kCorrectionRounds[0].behindItsOwn);
     double fastest = std::numeric_limits<double>::infinity();
-    for (size_t i = first; i < end; ++i) fastest = std::min(fastest, candidates_[i].estimate.seconds);
+    const auto isOwn = [&](size_t i) { return treesOf(candidates_[i]) == trees.algorithm; };
+    for (size_t i = first; i < end; ++i)
+      if (isOwn(i)) fastest = std::min(fastest, candidates_[i].estimate.seconds);
     const size_t before = entrants_.size();
     for (size_t i = first; i < end; ++i) {
+      if (!isOwn(i)) continue;
       const double seconds = candidates_[i].estimate.seconds;
       if (seconds <= most * fastest)
         entrants_.push_back({view_.of(candidates_[i].tiling, seconds * 1e6), i});
@@ -132,10 +139,15 @@ void correct(const Problem& problem, const device::Properties& properties, std::
     const Algorithm* const algorithm = candidates[first].algorithm;
     for (end = first; end < candidates.size() && candidates[end].algorithm == algorithm;) ++end;
     if (candidates[first].tiling.pixels == 0) continue;
-    if (const CorrectionTrees* trees = correctionTrees(algorithm->name(), areBytes, problem.groups > 1))
-      race.enter(*trees, first, end);
-    else
-      for (size_t i = first; i < end; ++i) candidates[i].isUntimed = true;
+    for (size_t i = first; i < end; ++i) {
+      const auto isAlike = [&](const Candidate& other) { return treesOf(other) == treesOf(candidates[i]); };
+      if (std::any_of(&candidates[first], &candidates[i], isAlike)) continue;
+      if (const CorrectionTrees* trees = correctionTrees(treesOf(candidates[i]), areBytes, problem.groups > 1))
+        race.enter(*trees, first, end);
+      else
+        for (size_t j = i; j < end; ++j)
+          if (isAlike(candidates[j])) candidates[j].isUntimed = true;
+    }
   }
   race.run();
 }

@@ -258,7 +258,7 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
   }
 }
 
-// Trees fitted to layers without groups are not asked for layers that have them. An algorithm may have a set for each.
+// Trees fitted to layers without groups are not asked for layers that have them.
 TEST(MeasuredCorrection, IsForGroupsWhereTheyWereRecorded) {
   struct TreesOf {
     std::string_view algorithm;
@@ -271,32 +271,56 @@ TEST(MeasuredCorrection, IsForGroupsWhereTheyWereRecorded) {
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
   };
-  int with = 0, without = 0, withBoth = 0;
-  for (const auto& [algorithm, areBytes, ownGroups] : kTreesOf) {
-    const bool sawGroups = std::any_of(std::begin(kTreesOf), std::end(kTreesOf), [&](const TreesOf& of) {
-      return of.algorithm == algorithm && of.areBytes == areBytes && of.sawGroups;
-    });
+  int with = 0, without = 0, apart = 0;
+  for (const auto& [trees, areBytes, sawGroups] : kTreesOf) {
     ++(sawGroups ? with : without);
-    if (!ownGroups && sawGroups) {
-      ++withBoth;
-      EXPECT_NE(correctionTrees(algorithm, areBytes, false), correctionTrees(algorithm, areBytes, true)) << algorithm;
-    }
+    // Candidates of one form of an algorithm may have trees of their own.
+    const bool areApart = trees == "channelwise_long";
+    const std::string_view algorithm = areApart ? "channelwise" : trees;
+    apart += areApart ? 1 : 0;
     const std::string type = areBytes ? "s8" : "f16";
     for (const bool isGrouped : {false, true}) {
       const Problem problem = parsed("2x9x7x64 " + type + " * 96x3x3x" + (isGrouped ? "32 groups 2" : "64") + " -> " + type);
-      EXPECT_EQ(correctionTrees(algorithm, areBytes, isGrouped) != nullptr, sawGroups || !isGrouped) << algorithm;
+      EXPECT_EQ(correctionTrees(trees, areBytes, isGrouped) != nullptr, sawGroups || !isGrouped) << trees;
       const Algorithm* found = nullptr;
       ASSERT_TRUE(findAlgorithm(algorithm, found).ok());
       Candidate candidate{found, {}, {}, {64, 64, 1, {}}};
+      if (areApart) candidate.tiling.trees = trees;
       candidate.estimate.seconds = 8e-6;
       correct(problem, properties("H200"), std::span(&candidate, 1));
-      EXPECT_EQ(candidate.isUntimed, isGrouped && !sawGroups) << algorithm;
-      EXPECT_EQ(candidate.correction == 1, isGrouped && !sawGroups) << algorithm;
+      EXPECT_EQ(candidate.isUntimed, isGrouped && !sawGroups) << trees;
+      EXPECT_EQ(candidate.correction == 1, isGrouped && !sawGroups) << trees;
     }
   }
   EXPECT_GT(with, 3);
   EXPECT_GT(without, 3);
-  EXPECT_GT(withBoth, 0);
+  EXPECT_GT(apart, 0);
+}
+
+// Where candidates of one algorithm have different trees, each is asked its own, whatever lies beside it; one without trees stays.
+TEST(MeasuredCorrection, AsksEachCandidateItsOwnTrees) {
+  const Problem problem = parsed("8x1x750x256 f16 * 256x1x31x1 groups 256 pad 0,0,15,15 -> f16");
+  const Algorithm* algorithm = nullptr;
+  ASSERT_TRUE(findAlgorithm("channelwise", algorithm).ok());
+  const auto candidateOf = [&](std::string_view trees) {
+    Candidate candidate{algorithm, {}, {}, {8, 4, 1, {2, 128, 1}}};
+    candidate.estimate.seconds = 8e-6, candidate.tiling.trees = trees;
+    return candidate;
+  };
+  const auto corrected = [&](std::vector<Candidate> candidates) {
+    correct(problem, properties("H200"), candidates);
+    return candidates;
+  };
+  const double general = corrected({candidateOf("")})[0].correction;
+  const double longRows = corrected({candidateOf("channelwise_long")})[0].correction;
+  ASSERT_NE(general, longRows);
+  const std::vector<Candidate> mixed = corrected({candidateOf("channelwise_long"), candidateOf(""), candidateOf("none")});
+  const bool longWins = longRows < general;
+  EXPECT_EQ(mixed[longWins ? 0 : 1].correction, longWins ? longRows : general);
+  EXPECT_GT(mixed[longWins ? 1 : 0].estimate.seconds, mixed[longWins ? 0 : 1].estimate.seconds);
+  EXPECT_TRUE(mixed[2].isUntimed);
+  EXPECT_EQ(mixed[2].correction, 1);
+  EXPECT_FALSE(mixed[0].isUntimed || mixed[1].isUntimed);
 }
 
 // Candidates that the trees tell more and less of, of algorithms that are near each other, and of one that is far behind.

@@ -182,10 +182,52 @@ TEST(ChannelwisePlans, StageNoMoreWeightsThanThereIsRoomFor) {
     for (const ChannelwisePlan& plan : plans) {
       any |= plan.staged();
       EXPECT_LE(plan.params.weightBytes, 48u * 1024) << text << ": " << plan.describe();
+      if (plan.kind->form == kernels::channelwise::Form::Long) continue;  // words of some filter rows
       EXPECT_EQ(plan.params.weightBytes % static_cast<uint32_t>(p.t * p.r * p.s * bytesOf(p.inputType)), 0u) << plan.describe();
     }
     EXPECT_EQ(any, staged) << text;
   }
+}
+
+/// The form long stages some filter rows at a time, as many as a CTA has room for beside others, in pieces of nearly one size.
+/// Worked out by hand: a word of 32 channels is 36 words (four channels a thread) or 34 (two) from the next.
+TEST(ChannelwisePlans, StageLongFiltersInPieces) {
+  struct Pieces {
+    const char* text;
+    int32_t channels, ctaChannels, rows;
+    uint32_t rowWords, bytes;
+  };
+  for (const auto& [text, channels, ctaChannels, rows, rowWords, bytes] :
+       {Pieces{"1x9x70x256 f16 * 256x15x13x1 groups 256 pad 7,7,6,6 -> f16", 4, 32, 8, 13, 8 * 13 * 36 * 4},
+        Pieces{"1x9x70x256 f16 * 256x15x13x1 groups 256 pad 7,7,6,6 -> f16", 2, 32, 8, 13, 8 * 13 * 34 * 4},
+        Pieces{"1x40x70x64 s8 * 64x31x30x1 s8 groups 64 pad 15,15,15,15 -> s8", 4, 64, 11, 8, 11 * 8 * 68 * 4},
+        Pieces{"1x60x9x32 f16 * 32x9x1x1 groups 32 pad 4,4,0,0 -> f16", 4, 32, 1, 9, 9 * 36 * 4}}) {
+    ChannelwiseChoices choices;
+    choices.form = kernels::channelwise::Form::Long, choices.channels = channels, choices.threads = 128;
+    const auto plans = channelwiseCandidates(problemOf(text), deviceOf(9), choices);
+    ASSERT_EQ(plans.size(), 1u) << text;
+    EXPECT_EQ(plans[0].params.channelThreads.divisor * static_cast<uint32_t>(channels), static_cast<uint32_t>(ctaChannels)) << text;
+    EXPECT_EQ(plans[0].params.stagedRows, rows) << text;
+    EXPECT_EQ(plans[0].params.rowWords.divisor, rowWords) << text;
+    EXPECT_EQ(plans[0].params.weightBytes, bytes) << text;
+    EXPECT_EQ(plans[0].launch.dynamicSharedBytes, bytes) << text;
+  }
+}
+
+/// Rows of fewer than eight taps, and pixels that no window slides along, have no plan of the form long; neither has the whole
+/// epilogue.
+TEST(ChannelwisePlans, AreLongForLongRowsAlone) {
+  ChannelwiseChoices choices;
+  choices.form = kernels::channelwise::Form::Long;
+  for (const auto& [text, isLong] : {std::pair{"1x9x70x64 f16 * 64x1x8x1 groups 64 pad 0,0,4,3 -> f16", true},
+                                     {"1x9x70x64 f16 * 64x1x7x1 groups 64 pad 0,0,3,3 -> f16", false},
+                                     {"1x9x70x64 f16 * 64x9x7x1 groups 64 pad 4,4,3,3 -> f16", false},
+                                     {"1x9x70x64 f16 * 64x9x1x1 groups 64 pad 4,4,0,0 -> f16", true},
+                                     {"1x9x70x64 f16 * 64x1x9x1 groups 64 pad 0,0,4,4 stride 1,2 -> f16", false},
+                                     {"1x9x70x63 f16 * 63x1x9x1 groups 63 pad 0,0,4,4 -> f16", false},
+                                     {"1x9x70x64 f16 * 64x1x9x1 groups 64 pad 0,0,4,4 -> f32", false},
+                                     {"1x21x9x7x64 f16 * 64x8x1x1x1 groups 64 pad 3,4,0,0,0,0 -> f16", true}})
+    EXPECT_EQ(!channelwiseCandidates(problemOf(text), deviceOf(9), choices).empty(), isLong) << text;
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ namespace {
 constexpr std::array<std::string_view, 2> kWeightNames{"staged", "direct"};
 constexpr uint32_t kMostRows = 1024;
 constexpr std::array<OptionDescription, 7> kOptions{
-    {{"form", "few, batch, general", "all loads of a thread at once; walking down several rows; a loop over the taps"},
+    {{"form", "few, batch, general, long",
+      "all loads of a thread at once; walking down several rows; a loop over the taps; rows of 8 taps and more, weights as words"},
      {"channels", "1, 2, 4, 8", "of a thread"},
      {"columns", "1 to 8", "neighbouring outputs of a thread"},
      {"rows", "1 to 1024", "output rows of a thread in the batch form, else 1"},
@@ -75,7 +76,8 @@ class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, Channelwise
             made.kind->channels,
             1,
             {static_cast<int32_t>(made.kind->form), made.threads, made.staged() ? 1 : 0},
-            made.modelParts};
+            made.modelParts,
+            made.kind->form == Form::Long ? "channelwise_long" : ""};
   }
   void addLaunches(const Problem& problem, const ChannelwisePlan& made, Plan& plan) const override {
     const auto& image = made.kind->isDeep              ? images::channelwise_deep()

@@ -102,7 +102,7 @@ class IntegerTaps {
       transpose(pixels, words[0]);
     }
     const auto add = [&](int32_t s, auto areAll) {
-      constexpr bool kAreAll = decltype(areAll)::value;  // kNew taps and as many pixels are left at least
+      constexpr bool kAreAll = decltype(areAll)::value;  // kNew taps are left at least, and pixels but for the last one, which no column reads
       Pixel pixels[kWords][kFour];
       uint32_t filter[kWords][kChannels];
 #pragma unroll
@@ -126,7 +126,7 @@ class IntegerTaps {
     };
     int32_t s = 0;
 #pragma unroll 1
-    for (; s + kNew <= taps && left >= kNew; s += kNew) add(s, std::true_type{});
+    for (; s + kNew <= taps; s += kNew) add(s, std::true_type{});
 #pragma unroll 1
     for (; s < taps; s += kNew) add(s, std::false_type{});
   }
