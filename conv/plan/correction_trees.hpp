@@ -28,8 +28,7 @@ struct CorrectionTrees {
   void ask(size_t from, size_t to, std::span<Corrected> candidates) const;
 };
 
-/// Of an algorithm with two sets, the first is for problems without groups. None, or nullptr, of algorithms without recorded times,
-/// and for problems with groups where none were recorded.
+/// nullptr of algorithms without recorded times, and for problems with groups where none were recorded.
 const CorrectionTrees* correctionTrees(std::string_view algorithm, bool areBytes, bool haveGroups);
 
 }  // namespace shiftconv::plan

@@ -2,12 +2,11 @@
 //
 // A thread has a few neighbouring channels of a few outputs that share pixels, sums in f32 by fused multiply-add (8-bit integers:
 // four products at a time, in s32) and stores from its registers. Threads of a warp lie along the channels, so that they load whole
-// lines of a pixel. Shared memory holds nothing but the weights, see stageWeights. The three forms: few.cuh, batch.cuh,
-// general.cuh.
+// lines of a pixel. Shared memory holds nothing but the weights. The four forms: few.cuh, batch.cuh, general.cuh, long.cuh.
 //
 // NOTES
-//  - Pixels outside of the image are zeros that are multiplied (general.cuh skips whole rows of them): under infinite weights they
-//    give NaN.
+//  - Pixels outside of the image are zeros that are multiplied (general.cuh and long.cuh skip whole rows of them): under infinite
+//    weights they give NaN.
 //  - f16 and bf16 share kernels: only the conversions differ, behind a branch that is the same for the whole launch. So do f32 and
 //    tf32, and with the whole epilogue floats and integers of 8 bits (channelwise_narrow.cu). channelwise_integers.cu has the
 //    others.

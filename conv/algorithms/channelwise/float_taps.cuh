@@ -1,4 +1,4 @@
-// Taps of a filter row of any length, in f32 (general.cuh).
+// Taps of a filter row of any length, in f32 (general.cuh, long.cuh).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class FloatTaps {
   __device__ explicit FloatTaps(const Params& p)
       : p_(p), filterBytes_(p.depth.taps * p.down.taps * p.across.taps * kElementBytes) {}
 
-  // Staged in shared memory a word is a number.
+  // A staged word is a number.
   static constexpr int32_t kTapsOfWord = 1;
   __device__ __forceinline__ static uint32_t rawWord(const uint8_t* from, int32_t) { return weightBits<Operands>(from); }
   /// body(word) with what makes a staged word of a raw one.
@@ -30,7 +30,7 @@ class FloatTaps {
 
   /// Weights of a filter row, the first of the thread's channels at `first`.
   struct RawWeights {
-    static constexpr bool kAreNear = false;  ///< come in the time of some products
+    static constexpr bool kAreNear = false;  ///< in shared memory, from where they are loaded only when they are multiplied
     const uint8_t* first;
     int32_t filterBytes;
 
@@ -101,7 +101,7 @@ class FloatTaps {
   __device__ __forceinline__ void addSliding(const uint8_t* from, int32_t w, const Weights& weights) {
     constexpr int32_t kKept = kColumns - 1;  // pixels; the first of them are the last ones of the taps before
     const int32_t taps = p_.across.taps;
-    // One after the other: sums of addresses cost products less than products of distances do.
+    // Addresses step from pixel to pixel: additions run beside the products, multiplications take their place.
     const auto loadNext = [&](Pixel& pixel, bool isWanted) {
       pixel.load(from, isWanted && isInside(w, p_.across.extent));
       from += p_.columnBytes, w += p_.across.dilation;

@@ -1,5 +1,5 @@
-// Taps of a filter row of any length, of 8-bit integers: four products and their sum in one instruction (general.cuh). As in
-// integer_rows.cuh pixels are paired by byte permutations until a word has four pixels of a channel. Where a window slides, the
+// Taps of a filter row of any length, of 8-bit integers: four products and their sum in one instruction (general.cuh, long.cuh). As
+// in integer_rows.cuh pixels are paired by byte permutations until a word has four pixels of a channel. Where a window slides, the
 // words of outputs between two such words are parts of both.
 #pragma once
 
@@ -102,7 +102,8 @@ class IntegerTaps {
       transpose(pixels, words[0]);
     }
     const auto add = [&](int32_t s, auto areAll) {
-      constexpr bool kAreAll = decltype(areAll)::value;  // kNew taps are left at least, and pixels but for the last one, which no column reads
+      constexpr bool kAreAll =
+          decltype(areAll)::value;  // kNew taps are left at least, and pixels but for the last one, which no column reads
       Pixel pixels[kWords][kFour];
       uint32_t filter[kWords][kChannels];
 #pragma unroll

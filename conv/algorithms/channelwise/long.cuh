@@ -72,7 +72,8 @@ class LongRows {
         isWanted = isWanted || hasRow(ownT, ownR);
         if (++ownR == down) ++ownT, ownR = 0;
       }
-      if (!__syncthreads_or(isWanted)) return;  // besides, what is there has been read
+      // Also the barrier after which what was there has been read.
+      if (!__syncthreads_or(isWanted)) return;
     }
     const int64_t filterBytes = int64_t{p_.depth.taps * down * rowTaps} * kElementBytes;
     const auto* const first = static_cast<const uint8_t*>(p_.filter) + (t * down + r) * rowTaps * kElementBytes;
@@ -80,10 +81,13 @@ class LongRows {
       words_.stage(
           static_cast<uint32_t>(rows) * p_.rowWords.divisor, [&](uint32_t channel) { return first + channel * filterBytes; },
           [&](const uint8_t* own, uint32_t word) {
-            if constexpr (Row::kTapsOfWord == 1) return Row::rawWord(own + word * kElementBytes, 1);
-            const uint32_t row = p_.rowWords.quotient(word);
-            const auto tap = static_cast<int32_t>((word - row * p_.rowWords.divisor) * Row::kTapsOfWord);
-            return Row::rawWord(own + (static_cast<int32_t>(row) * rowTaps + tap) * kElementBytes, rowTaps - tap);
+            if constexpr (Row::kTapsOfWord == 1) {
+              return Row::rawWord(own + word * kElementBytes, 1);
+            } else {
+              const uint32_t row = p_.rowWords.quotient(word);
+              const auto tap = static_cast<int32_t>((word - row * p_.rowWords.divisor) * Row::kTapsOfWord);
+              return Row::rawWord(own + (static_cast<int32_t>(row) * rowTaps + tap) * kElementBytes, rowTaps - tap);
+            }
           },
           wordOf);
     });

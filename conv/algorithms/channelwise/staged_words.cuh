@@ -41,8 +41,8 @@ class StagedWords {
   /// Word 0 of a thread's first channel.
   __device__ __forceinline__ const uint32_t* own(int32_t channelThread) const { return words_ + channelThread * kChannels; }
 
-  /// Words 0, 1... `count` - 1 of each channel. wordOf(raw(first, word)) is a word of the channel that firstOf(channel) is for.
-  /// Lanes lie along the words of a channel, so that they load whole lines.
+  /// Words 0 to `count` - 1 of each channel of the CTA: wordOf(raw(firstOf(channel), word)). All loads of raw words come before
+  /// they are converted. Lanes lie along the words of a channel, so that they load whole lines.
   template <class FirstOf, class Raw, class WordOf>
   __device__ __forceinline__ void stage(uint32_t count, FirstOf&& firstOf, Raw&& raw, WordOf&& wordOf) const {
     const uint32_t block = blockIdx.x - p_.channelBlocks.quotient(blockIdx.x) * p_.channelBlocks.divisor;

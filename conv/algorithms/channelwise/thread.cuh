@@ -1,4 +1,4 @@
-// What the three forms of channelwise have in common: where a thread's outputs lie, its weights, and words of channels as f32.
+// What the forms of channelwise have in common: where a thread's outputs lie, and words of channels as f32.
 #pragma once
 
 #include <cuda_bf16.h>
