@@ -102,8 +102,8 @@ class IntegerTaps {
       transpose(pixels, words[0]);
     }
     const auto add = [&](int32_t s, auto areAll) {
-      constexpr bool kAreAll =
-          decltype(areAll)::value;  // kNew taps are left at least, and pixels but for the last one, which no column reads
+      // kNew taps are left at least, and as many pixels but for the last one, which no column reads.
+      constexpr bool kAreAll = decltype(areAll)::value;
       Pixel pixels[kWords][kFour];
       uint32_t filter[kWords][kChannels];
 #pragma unroll

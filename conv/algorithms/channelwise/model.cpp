@@ -20,7 +20,7 @@ constexpr int32_t kStepFixed = 30;      // of the batch form
 constexpr int32_t kPlaneFixed = 20;     // of a filter with depth; a guess
 constexpr int32_t kStore = 9;           // of an output pixel
 constexpr int32_t kTapFixed = 6;        // of the general form
-constexpr int32_t kStagedWord = 12;     // of the long form
+constexpr int32_t kStagedWord = 12;     // of the long form: loads, converts and stores it
 constexpr int32_t kWholeEpilogue = 12;  // of an output, beyond its store; a guess
 
 struct Work {

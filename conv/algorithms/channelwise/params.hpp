@@ -15,8 +15,8 @@ inline constexpr int32_t kMostThreads = 128;  ///< of a CTA
 
 /// Weights that are converted once, for all pixels of a CTA, lie in shared memory as words of 32 bits, [word][channel].
 inline constexpr int32_t kWordBytes = 4;
-/// From word to word of a channel: threads load `channels` neighbouring ones at once, and lanes that store neighbouring words of
-/// one channel meet in one of 32 banks no more than they have to.
+/// From word to word of a channel. `channels` more than a multiple of 32 banks: a thread loads its `channels` words as one vector,
+/// and of lanes that store neighbouring words of one channel no more than `channels` meet in a bank.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t stagedPitch(uint32_t ctaChannels, uint32_t channels) {
   return (ctaChannels + 31 - channels) / 32 * 32 + channels;
 }

@@ -70,11 +70,17 @@ bool isAlongDepth(const Problem& p) {
          p.strideW == 1 && p.h * p.w <= kLimit && sharesPixels(p.z(), p.strideD, p.t, p.dilationD, p.h * p.w, p);
 }
 
-/// Along the axis that a window slides along (setAxes).
+/// The axis along which a window of pixels slides in kernels of any filter.
+enum class Sliding { None, Across, Down, Depth };
+Sliding slidingOf(const Problem& p) {
+  if (isAlongDepth(p)) return Sliding::Depth;
+  if (p.s == 1 && p.r > 1 && slidesDown(p)) return Sliding::Down;
+  return slides(p) ? Sliding::Across : Sliding::None;
+}
 bool hasLongRows(const Problem& p) {
   constexpr int64_t kManyTaps = 8;
-  if (isAlongDepth(p)) return p.t >= kManyTaps;
-  return p.s == 1 && p.r > 1 && slidesDown(p) ? p.r >= kManyTaps : p.s >= kManyTaps && slides(p);
+  const Sliding sliding = slidingOf(p);
+  return sliding != Sliding::None && (sliding == Sliding::Depth ? p.t : sliding == Sliding::Down ? p.r : p.s) >= kManyTaps;
 }
 bool isDilated(const Problem& p) { return p.dilationH != 1 || p.dilationW != 1; }
 
@@ -111,9 +117,9 @@ void setAxes(const Problem& p, const Kind& kind, Params& params) {
   params.gapsDown.pixels = static_cast<int32_t>(p.w), params.gapsDown.outputPixels = static_cast<int32_t>(p.q());
   params.planePixels = p.h * p.w, params.outputPlanePixels = p.p() * p.q();
   int64_t planes = p.z();
-  const bool isAny = kind.form == Form::General || kind.form == Form::Long, goesDeep = isAny && isAlongDepth(p);
-  const bool turns = isAny && p.s == 1 && p.r > 1 && slidesDown(p);
-  if (goesDeep) {
+  const bool takesAny = kind.form == Form::General || kind.form == Form::Long;
+  const Sliding sliding = takesAny ? slidingOf(p) : slides(p) ? Sliding::Across : Sliding::None;
+  if (sliding == Sliding::Depth) {
     params.across = std::exchange(params.depth, Axis{});
     params.down = axisOf(p.h * p.w, 1, 1, 1, 0);
     params.outputsAcross = static_cast<int32_t>(std::exchange(planes, 1));
@@ -121,13 +127,13 @@ void setAxes(const Problem& p, const Kind& kind, Params& params) {
     params.gapsAcross.pixels = params.gapsAcross.outputPixels = params.down.extent;
     params.gapsDown.pixels = params.gapsDown.outputPixels = 1;
     params.planePixels *= p.d, params.outputPlanePixels *= p.z();
-  } else if (turns) {
+  } else if (sliding == Sliding::Down) {
     std::swap(params.down, params.across);
     std::swap(params.outputsDown, params.outputsAcross);
     std::swap(params.gapsDown, params.gapsAcross);
   }
   params.outputDepth = layout::FastDivisor(static_cast<uint32_t>(planes));
-  params.slides = goesDeep || turns || slides(p);
+  params.slides = sliding != Sliding::None;
   if (params.slides) params.gapsAcross.step = params.across.dilation;
   if (kind.form == Form::Batch && params.down.stride == 1) params.gapsDown.step = params.down.dilation;
   for (Gaps* gaps : {&params.gapsDown, &params.gapsAcross}) gaps->steps = layout::FastDivisor(static_cast<uint32_t>(gaps->step));
