@@ -230,5 +230,26 @@ TEST(ChannelwisePlans, AreLongForLongRowsAlone) {
     EXPECT_EQ(!channelwiseCandidates(problemOf(text), deviceOf(9), choices).empty(), isLong) << text;
 }
 
+/// Filters of one tap have plans of the form few where outputs lie as pixels do; a plane is one row to them then.
+TEST(ChannelwisePlans, TakePlanesAsRowsWhereFiltersHaveOneTap) {
+  ChannelwiseChoices choices;
+  choices.form = kernels::channelwise::Form::Few;
+  for (const auto& [text, isOneRow] : {std::pair{"2x9x7x64 f16 * 64x1x1x1 groups 64 -> f16", true},
+                                       {"2x9x7x64 s8 * 64x1x1x1 s8 groups 64 -> s8 alpha 0.01", true},
+                                       {"2x5x9x7x64 e4m3 * 64x1x1x1x1 e4m3 groups 64 stride 2,1,1 -> e4m3", true},
+                                       {"2x9x7x64 f16 * 64x1x1x1 groups 64 stride 1,2 -> f16", false},
+                                       {"2x9x7x64 f16 * 64x1x1x1 groups 64 pad 1,0,0,0 -> f16", false},
+                                       {"2x9x7x64 f16 * 64x1x1x1 groups 64 pad 0,1,0,0 -> f16", false},
+                                       {"2x9x7x63 f16 * 63x1x1x1 groups 63 -> f16", false},
+                                       {"2x9x7x64 f16 * 64x1x1x1 groups 64 -> f32", false}}) {
+    const auto plans = channelwiseCandidates(problemOf(text), deviceOf(9), choices);
+    EXPECT_EQ(!plans.empty(), isOneRow) << text;
+    for (const ChannelwisePlan& plan : plans) {
+      EXPECT_EQ(plan.params.outputsAcross, 63) << text;
+      EXPECT_EQ(plan.params.outputsDown, 1) << text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shiftconv::plan

@@ -38,6 +38,11 @@ struct Kind {
 
 // KIND(name of the kernel, form, filter, stride, channels, columns, ctas, finish)
 #define SHIFTCONV_CHANNELWISE_KINDS(KIND)                            \
+  KIND(channelwise_few_1_s1_c2_q1, Few, 1, 1, 2, 1, 8, Plain)        \
+  KIND(channelwise_few_1_s1_c2_q4, Few, 1, 1, 2, 4, 8, Plain)        \
+  KIND(channelwise_few_1_s1_c4_q2, Few, 1, 1, 4, 2, 8, Plain)        \
+  KIND(channelwise_few_1_s1_c4_q4, Few, 1, 1, 4, 4, 8, Plain)        \
+  KIND(channelwise_few_1_s1_c4_q8, Few, 1, 1, 4, 8, 6, Plain)        \
   KIND(channelwise_few_3_s1_c2_q1, Few, 3, 1, 2, 1, 8, Plain)        \
   KIND(channelwise_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 8, Plain)        \
   KIND(channelwise_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 8, Plain)        \
@@ -83,6 +88,9 @@ struct Kind {
 
 // Of e4m3: KIND(name, form, filter, stride, channels, columns, ctas), all Plain.
 #define SHIFTCONV_CHANNELWISE_BYTES_KINDS(KIND)                  \
+  KIND(channelwise_bytes_few_1_s1_c4_q1, Few, 1, 1, 4, 1, 8)     \
+  KIND(channelwise_bytes_few_1_s1_c4_q4, Few, 1, 1, 4, 4, 8)     \
+  KIND(channelwise_bytes_few_1_s1_c4_q8, Few, 1, 1, 4, 8, 8)     \
   KIND(channelwise_bytes_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 8)     \
   KIND(channelwise_bytes_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 7)     \
   KIND(channelwise_bytes_few_3_s1_c2_q7, Few, 3, 1, 2, 7, 6)     \
@@ -125,6 +133,9 @@ struct Kind {
 
 // Of 8-bit integers: KIND(name, form, filter, stride, channels, columns, ctas), all Plain.
 #define SHIFTCONV_CHANNELWISE_INTEGERS_KINDS(KIND)                  \
+  KIND(channelwise_integers_few_1_s1_c4_q1, Few, 1, 1, 4, 1, 8)     \
+  KIND(channelwise_integers_few_1_s1_c4_q4, Few, 1, 1, 4, 4, 8)     \
+  KIND(channelwise_integers_few_1_s1_c8_q4, Few, 1, 1, 8, 4, 8)     \
   KIND(channelwise_integers_few_3_s1_c4_q1, Few, 3, 1, 4, 1, 8)     \
   KIND(channelwise_integers_few_3_s1_c4_q2, Few, 3, 1, 4, 2, 7)     \
   KIND(channelwise_integers_few_3_s1_c4_q4, Few, 3, 1, 4, 4, 7)     \

@@ -64,10 +64,14 @@ bool sharesPixels(int64_t outputs, int64_t stride, int64_t taps, int64_t dilatio
 }
 bool slides(const Problem& p) { return sharesPixels(p.q(), p.strideW, p.s, p.dilationW, 1, p); }
 bool slidesDown(const Problem& p) { return sharesPixels(p.p(), p.strideH, p.r, p.dilationH, p.w, p); }
+/// Whether a plane's outputs have the places of its pixels, so that the plane is one row of them.
+bool isOneRow(const Problem& p) {
+  return p.r == 1 && p.s == 1 && p.p() == p.h && p.q() == p.w && p.padTop == 0 && p.padLeft == 0 && p.strideH == 1 &&
+         p.strideW == 1 && p.h * p.w <= kLimit;
+}
 /// Whether the depth is the only axis that has a filter, and its outputs share pixels: then the others are one.
 bool isAlongDepth(const Problem& p) {
-  return p.t > 1 && p.r == 1 && p.s == 1 && p.p() == p.h && p.q() == p.w && p.padTop == 0 && p.padLeft == 0 && p.strideH == 1 &&
-         p.strideW == 1 && p.h * p.w <= kLimit && sharesPixels(p.z(), p.strideD, p.t, p.dilationD, p.h * p.w, p);
+  return p.t > 1 && isOneRow(p) && sharesPixels(p.z(), p.strideD, p.t, p.dilationD, p.h * p.w, p);
 }
 
 /// The axis along which a window of pixels slides in kernels of any filter.
@@ -95,6 +99,7 @@ bool computes(const Kind& kind, const Problem& p) {
   if (kind.form == Form::General) return true;
   if (kind.form == Form::Long) return hasLongRows(p);
   if (kind.isDeep ? p.t == 1 || channelWeightBytes(p) * kind.channels > kStagedBytes : p.t != 1) return false;
+  if (kind.filter == 1 && !isOneRow(p)) return false;
   return p.r == kind.filter && p.s == kind.filter && p.strideW == kind.stride && kind.isDilated == isDilated(p) &&
          (p.dilationW == 1 || slides(p)) &&
          (kind.form == Form::Few || (p.strideH == kind.stride && (p.dilationH == 1 || slidesDown(p))));
@@ -127,6 +132,10 @@ void setAxes(const Problem& p, const Kind& kind, Params& params) {
     params.gapsAcross.pixels = params.gapsAcross.outputPixels = params.down.extent;
     params.gapsDown.pixels = params.gapsDown.outputPixels = 1;
     params.planePixels *= p.d, params.outputPlanePixels *= p.z();
+  } else if (kind.filter == 1) {
+    params.across = axisOf(p.h * p.w, 1, 1, 1, 0);
+    params.down = axisOf(1, 1, 1, 1, 0);
+    params.outputsAcross = params.across.extent, params.outputsDown = 1;
   } else if (sliding == Sliding::Down) {
     std::swap(params.down, params.across);
     std::swap(params.outputsDown, params.outputsAcross);
