@@ -185,8 +185,8 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   const double loads = std::max(loadBytes / kLoadBytesPerClock, requests), step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * 2 /
                           (plan.params.packed != Packed::No ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
-  const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
-  const double ctas = std::ceil(static_cast<double>(plan.launch.grid.count()) / multiprocessors);
+  const auto atOnce = static_cast<double>(mostClusteredCtas(properties, plan.launch.cluster.x));
+  const double ctas = std::ceil(static_cast<double>(plan.launch.grid.count()) / atOnce);
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
   const double reduction = split == 1 ? 0 : kReductionClocks + receivedBytes(split, tile.channels) / kSumBytesPerClock;
   const double work = ctas * (kCtaClocks + steps * step + (epilogue + reduction) / split);
@@ -356,12 +356,15 @@ constexpr std::array<Launching, 7> kLaunchings{{{1, Shared::None, false},
                                                 {1, Shared::None, true}}};
 constexpr int64_t kMostRowInPieces = 256;  // bytes; the copy engine was as fast from 97 on, and rarely slower from 256 (H200)
 
-/// Whether there are neighbours to share with, operands enough, and CTAs enough to wait for what comes from L2.
+/// Whether there are neighbours to share with, for nearly every CTA, operands enough, and CTAs enough to wait for what comes from
+/// L2.
 bool mayPay(const Task& task, const Tile& tile, Shared shared) {
   if (shared == Shared::None) return true;
   const Problem& p = task.p;
   const int64_t pixelTiles = ceilDivide(task.pixels, tile.pixels), channelTiles = ceilDivide(groupColumns(p), tile.channels);
-  return (!sharesPixels(shared) || channelTiles > 1) && (!sharesFilter(shared) || pixelTiles > 1) &&
+  const int64_t paired =
+      roundUp(channelTiles, int64_t{sharesPixels(shared) ? 2 : 1}) * roundUp(pixelTiles, int64_t{sharesFilter(shared) ? 2 : 1});
+  return static_cast<double>(paired) <= kMostPairing * static_cast<double>(pixelTiles * channelTiles) &&
          2 * pixelTiles * channelTiles * p.groups > task.properties.multiprocessors &&
          task.window.taps() * ceilDivide(p.groupChannels(), chunkOf(p)) >= kLeastSharedSteps;
 }

@@ -248,8 +248,20 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   EXPECT_EQ(counts.size(), 1u);
   counts = sharesOf("1x14x14x1024 f16 * 256x1x1x1024 -> f16");  // most multiprocessors idle
   EXPECT_EQ(counts.size(), 1u);
-  // 128 CTAs wait for their operands, and 300 of a large tile for the tensor cores: there clusters of four are not offered.
-  EXPECT_GT(sharesOf("32x8x8x2048 f16 * 320x1x1x2048 -> f16")[sm90::Shared::Both], 2);
+  // 112 CTAs wait for their operands, and 300 of a large tile for the tensor cores: there clusters of four are not offered.
+  EXPECT_GT(sharesOf("30x8x8x2048 f16 * 320x1x1x2048 -> f16")[sm90::Shared::Both], 2);
+  // 7 tiles of 96 channels are no pairs, and one CTA in 8 would have nothing to do; asked for, they share.
+  const char* const odd = "8x11x11x2688 f16 * 672x1x1x2688 -> f16";
+  Problem oddProblem;
+  ASSERT_TRUE(parse(odd, oddProblem).ok());
+  bool any = false;
+  for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(oddProblem, h200())) {
+    if (plan.shared() == sm90::Shared::None) continue;
+    any = true;
+    EXPECT_FALSE(plan.shared() != sm90::Shared::Filter && sm90::im2colTileNames()[plan.tile] == "64x96") << plan.describe();
+  }
+  EXPECT_TRUE(any);
+  EXPECT_EQ(refused(odd, "tile=64x96,share=pixels"), "");
   Problem large;
   ASSERT_TRUE(parse("8x40x40x1152 f16 * 384x1x1x1152 -> f16", large).ok());
   for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(large, h200()))
@@ -259,6 +271,28 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   ASSERT_NE(alone, nullptr);
   EXPECT_EQ(alone->kernelName(), "im2col_sm90_f16_128x160_shared");
   EXPECT_EQ(alone->launches.at(0).config.cluster.x, 1u);
+}
+
+/// 30 clusters of four have a multiprocessor for each CTA, and a 31st and 32nd wait: that is a second round of CTAs. Tiles of 64 x
+/// 128 make 15 or 16 pairs of tiles of pixels by two of channels.
+TEST(HopperPlans, Im2colKnowsHowManyClustersOfFourThereIsRoomFor) {
+  const auto modelled = [](const char* text, sm90::Shared shared) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    sm90::Im2colChoices choices;
+    const auto names = sm90::im2colTileNames();
+    choices.tile = static_cast<size_t>(std::find(names.begin(), names.end(), "64x128") - names.begin());
+    choices.shared = shared;
+    choices.stages = 9;
+    const auto plans = sm90::im2colCandidates(problem, h200(), choices);
+    EXPECT_EQ(plans.size(), 1u) << text;
+    return plans.empty() ? 0.0 : plans[0].modelledClocks;
+  };
+  const char* const fits = "30x8x8x2048 f16 * 512x1x1x2048 -> f16";
+  const char* const waits = "32x8x8x2048 f16 * 512x1x1x2048 -> f16";
+  EXPECT_LT(modelled(fits, sm90::Shared::Both), 1.2 * modelled(fits, sm90::Shared::Pixels));
+  EXPECT_GT(modelled(waits, sm90::Shared::Both), 1.3 * modelled(waits, sm90::Shared::Pixels));
+  EXPECT_LT(modelled(waits, sm90::Shared::Pixels), 1.1 * modelled(fits, sm90::Shared::Pixels));
 }
 
 }  // namespace
