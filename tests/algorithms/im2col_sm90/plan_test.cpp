@@ -248,7 +248,7 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   EXPECT_EQ(counts.size(), 1u);
   counts = sharesOf("1x14x14x1024 f16 * 256x1x1x1024 -> f16");  // most multiprocessors idle
   EXPECT_EQ(counts.size(), 1u);
-  // 112 CTAs wait for their operands, and 300 of a large tile for the tensor cores: there clusters of four are not offered.
+  // 120 CTAs wait for their operands, and 300 of a large tile for the tensor cores: there clusters of four are not offered.
   EXPECT_GT(sharesOf("30x8x8x2048 f16 * 320x1x1x2048 -> f16")[sm90::Shared::Both], 2);
   // 7 tiles of 96 channels are no pairs, and one CTA in 8 would have nothing to do; asked for, they share.
   const char* const odd = "8x11x11x2688 f16 * 672x1x1x2688 -> f16";
