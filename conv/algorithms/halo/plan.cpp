@@ -418,8 +418,7 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
     };
     return fmt::format(
         "halo has no tile for a {} filter with stride {} and dilation {}: the boxes of its taps, {} strides and {} taps at most, "
-        "in "
-        "at most {} boxes that begin at a pixel each, have to fit into shared memory",
+        "in at most {} boxes that begin at a pixel each, have to fit into shared memory",
         size(p.t, p.r, p.s), size(p.strideD, p.strideH, p.strideW), size(p.dilationD, p.dilationH, p.dilationW), kMaximumInputMaps,
         kMaximumTaps, kMaximumPatches);
   }
