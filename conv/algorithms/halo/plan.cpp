@@ -11,6 +11,7 @@
 
 #include "conv/algorithms/halo/model.hpp"
 #include "conv/algorithms/halo/places.hpp"
+#include "conv/algorithms/halo/useful_shapes.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/plain_segment.hpp"
@@ -128,23 +129,6 @@ HaloPlan commonPlan(const Problem& problem, const Geometry& g, const HaloChoices
 bool canSplit(const ShapeEntry& shape, int32_t boxes, int32_t chunks, int32_t split) {
   if (split > chunks || ceilDivide(chunks, split) * (split - 1) >= chunks) return false;
   return !shape.overBox || (boxes == 1 && chunks == 1 && split == 1);
-}
-
-/// Whether tiles of so many channels are of use. Where they are all rows of operand B: whole blocks, of 8 bits also whole pieces
-/// that a pixel's outputs are staged in, or all channels and less than twice as many. (Several tiles of 96 or 160 channels in 16
-/// bits gain nothing: with their times in 6,000 layers and trees fitted to these, choices that changed took 1.00 of the time in 322
-/// layers of networks, and 1.02 in 32 that the fit did not know. Measured on an H200.)
-///
-/// Groups: 64 channels, which read as many of a pixel. A row of 128 bytes has twice as many of 8 bits: then two warpgroups with a
-/// block each share a box.
-bool suits(const ShapeEntry& shape, const Geometry& g) {
-  const int64_t tile = shape.channels();
-  const bool isPair = g.elementBytes == 1 && shape.activated && !shape.pixelsAreA() && shape.first == 1 && shape.second == 1;
-  if (g.groups > 1 && tile != kBlockChannels && !(isPair && tile == 2 * kBlockChannels)) return false;
-  if (!shape.pixelsAreA()) return true;
-  const bool isByte = shape.pixelOutputBytes() == 1;
-  if (tile >= g.k) return tile < 2 * roundUp(g.k, isByte ? 16 : 8);
-  return tile >= kBlockChannels && tile % (isByte ? shape.pieceChannels() : kBlockChannels) == 0;
 }
 
 /// Whether pixels that one tile of channels alone reads are dropped from L2 first. They have no further use, and the outputs find
@@ -351,17 +335,18 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   }
 }
 
-/// Calls visit(plan, decision) for every plan that fits, without what complete() adds, until it returns false. The plan is the
-/// visitor's to look at: the next one is worked out in its place.
-template <class Visit>
-void forEachPlan(const Task& task, const HaloChoices& choices, Visit&& visit) {
+/// Calls visit(plan, decision) for every plan that fits of shapes for which wants(shape), without what complete() adds, until it
+/// returns false. The plan is the visitor's to look at: the next one is worked out in its place.
+template <class Wants, class Visit>
+void forEachPlan(const Task& task, const HaloChoices& choices, Wants&& wants, Visit&& visit) {
   if (!task.isPossible()) return;
   HaloPlan plan = commonPlan(task.problem, task.g, choices);
   Places places(task);
   for (size_t m = 0; m < task.modules.size(); ++m) {
     plan.module = task.modules[m];
     for (const ShapeEntry& shape : shapesOf(task.modules[m])) {
-      if ((choices.shape && *choices.shape != shape.name) || !suits(shape, task.g) || !task.has(shape, m)) continue;
+      if ((choices.shape && *choices.shape != shape.name) || !suits(shape, task.g) || !wants(shape) || !task.has(shape, m))
+        continue;
       plan.shape = shape.name;
       for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
         if (choices.cut && *choices.cut != cut) continue;
@@ -408,7 +393,7 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
                          nameOf(p.inputType), channels);
   }
   bool fits = false;
-  forEachPlan(Task(p, properties), {}, [&](const HaloPlan&, const Decision&) {
+  forEachPlan(Task(p, properties), {}, anyShape, [&](const HaloPlan&, const Decision&) {
     fits = true;
     return false;
   });
@@ -428,7 +413,8 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
 std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
   std::vector<HaloOffer> offers;
   offers.reserve(64);
-  forEachPlan(Task(problem, properties), choices, [&](const HaloPlan& plan, const Decision& decision) {
+  const Task task(problem, properties);
+  forEachPlan(task, choices, FullShapes(task, choices), [&](const HaloPlan& plan, const Decision& decision) {
     const ShapeEntry& shape = decision.shape;
     offers.push_back({shape.name, decision.place.cut.kind, plan.params.split, plan.params.lag, shape.tileN, shape.channels(),
                       shape.pixelsAreA(), plan.params.weightsResident, choices.dependent, plan.modelledClocks, plan.bound,
@@ -442,7 +428,7 @@ std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properti
 std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
   std::vector<HaloPlan> plans;
   const Task task(problem, properties);
-  forEachPlan(task, choices, [&](const HaloPlan& plan, const Decision& decision) {
+  forEachPlan(task, choices, anyShape, [&](const HaloPlan& plan, const Decision& decision) {
     complete(problem, task.g, task.taps, decision, plans.emplace_back(plan));
     return true;
   });

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "conv/algorithms/halo/plan.hpp"
 #include "conv/planner/registry.hpp"
@@ -250,6 +251,28 @@ TEST(HopperPlans, HaloMapsNoTensorWithoutPixels) {
     EXPECT_EQ(planOnH200(text)->algorithm, "thin");
     EXPECT_NE(haloRefusal(problem, h200()).find("in at most 12 boxes"), std::string::npos) << haloRefusal(problem, h200());
   }
+}
+
+/// Tiles that are at most half as full as the fullest are offered only where a tile is asked for. With 64 channels tiles of 128 and
+/// more are half empty; with 100 pixels tiles of 256 are 0.39 full, of 64 0.78 and of 112 0.89.
+TEST(HopperPlans, HaloOffersNoTilesThatAreHalfEmpty) {
+  const auto offers = [](const char* text, const HaloChoices& choices) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok()) << text;
+    std::set<std::string_view> shapes;
+    for (const HaloOffer& offer : haloOffers(problem, h200(), choices)) shapes.insert(offer.shape);
+    return shapes;
+  };
+  const char* const narrow = "32x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16";
+  const auto ofNarrow = offers(narrow, {});
+  EXPECT_TRUE(ofNarrow.contains("k64x2_n128") && ofNarrow.contains("k64_n32"));
+  for (const std::string_view shape : ofNarrow) EXPECT_TRUE(shape.starts_with("k64") || shape.starts_with("m")) << shape;
+  HaloChoices asked;
+  asked.shape = "k128_n128";
+  EXPECT_TRUE(offers(narrow, asked).contains("k128_n128"));
+  const auto ofFew = offers("1x10x10x512 f16 * 512x1x1x512 -> f16", {});
+  EXPECT_TRUE(ofFew.contains("k128_n112") && ofFew.contains("k64_n64"));
+  EXPECT_FALSE(ofFew.contains("k128_n256") || ofFew.contains("k64x2_n256"));
 }
 
 }  // namespace
