@@ -43,9 +43,9 @@ inline layout::MapType elementMapType(const Problem& problem) {
   return problem.inputType == DataType::BF16 ? layout::MapType::BF16 : layout::MapType::F16;
 }
 
-/// CTAs at work at once that fill a multiprocessor each, in clusters of `size`. Clusters of four do not fill a GPC: on H200s with 132
-/// multiprocessors 30 such clusters were at work at once, and 31 took 1.3 times, 32 1.6 times as long as the same tiles in clusters
-/// of two (medians of recorded candidates of im2col_sm90).
+/// CTAs at work at once that fill a multiprocessor each, in clusters of `size`. Clusters of four do not fill a GPC. On H200s, with
+/// 132 multiprocessors, 30 such clusters took 1.07 times as long as the same tiles alone or in pairs, 31 1.3 times and 32 1.6 times
+/// (medians of recorded candidates of im2col_sm90). On other cards the same share is assumed.
 inline int64_t mostClusteredCtas(const device::Properties& properties, int64_t size) {
   const int64_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   return size > 2 ? multiprocessors * 10 / 11 : multiprocessors;

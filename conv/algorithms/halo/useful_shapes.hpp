@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "common/layout/ceil_divide.hpp"
@@ -43,9 +44,10 @@ class FullShapes {
  public:
   FullShapes(const Task& task, const HaloChoices& choices) : task_(task) {
     if (choices.shape || choices.cut || choices.split || choices.lag || task.g.groups > 1) return;
-    for (const HaloModule module : task.modules)
-      for (const ShapeEntry& shape : shapesOf(module))
-        if (!shape.pixelsAreA() && suits(shape, task.g)) fullest_ = std::max(fullest_, filledShare(shape, task.g));
+    for (size_t m = 0; m < task.modules.size(); ++m)
+      for (const ShapeEntry& shape : shapesOf(task.modules[m]))
+        if (!shape.pixelsAreA() && suits(shape, task.g) && task.has(shape, m))
+          fullest_ = std::max(fullest_, filledShare(shape, task.g));
   }
   bool operator()(const ShapeEntry& shape) const {
     return shape.pixelsAreA() || fullest_ == 0 || 2 * filledShare(shape, task_.g) > fullest_;
