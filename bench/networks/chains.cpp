@@ -40,15 +40,13 @@ struct Options : bench::ComparisonOptions {
   bool constantFilter = false, independent = false, ownCode = false, prefixes = false;
 };
 
-/// Operands of one distribution make outputs of nearly the same, so that no chain leaves f16.
-float filterScaleOf(const Problem& p) { return std::sqrt(3.0f / static_cast<float>(p.t * p.r * p.s * p.groupChannels())); }
-
 class ChainRun {
  public:
   ChainRun(const bench::Chain& chain, bench::Sides& sides, const Options& options) : options_(options), stream_(sides.stream) {
     for (const Problem& problem : chain.layers) layers_.push_back({describe(problem), bench::classOf(problem), problem});
     for (const gpu::Layer& layer : layers_)
-      tensors_.emplace_back(sides.verification, layer, options.seed + tensors_.size(), stream_, filterScaleOf(layer.problem));
+      tensors_.emplace_back(sides.verification, layer, options.seed + tensors_.size(), stream_,
+                            bench::steadyFilterScale(layer.problem));
     for (size_t i = 0; i < layers_.size(); ++i) {
       const gpu::Tensors addresses{inputOf(i), tensors_[i].filter.address(), 0, 0, tensors_[i].output.address()};
       const std::vector<std::string> candidates = sides.library.candidates(layers_[i].problem, options.constantFilter);

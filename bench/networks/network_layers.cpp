@@ -32,12 +32,14 @@ std::string withBatch(const std::string& text, int64_t batch) {
   return text[0] == 'N' ? std::to_string(batch) + text.substr(1) : text;
 }
 
+}  // namespace
+
 bool reads(const Problem& layer, const Problem& before) {
   return layer.n == before.n && layer.d == before.z() && layer.h == before.p() && layer.w == before.q() && layer.c == before.k &&
          layer.inputType == before.outputType;
 }
 
-}  // namespace
+float steadyFilterScale(const Problem& p) { return std::sqrt(3.0f / static_cast<float>(p.t * p.r * p.s * p.groupChannels())); }
 
 std::vector<Chain> readChains(const std::string& folder, const std::vector<int64_t>& batches) {
   std::vector<Chain> chains;

@@ -33,6 +33,13 @@ struct Chain {
 /// names file and line; also for a layer whose input is not the output of the line before it.
 std::vector<Chain> readChains(const std::string& folder, const std::vector<int64_t>& batches);
 
+/// Whether the output of `before` can be the input of `layer`.
+bool reads(const Problem& layer, const Problem& before);
+
+/// Of a filter, uniform in [-scale, scale), that makes outputs of nearly the same distribution as the inputs, so that no sequence
+/// of layers leaves f16.
+float steadyFilterScale(const Problem& problem);
+
 /// The problem with operands and output of another type; "tf32" sums f32 operands into f32. A residual of e4m3 problems keeps its
 /// type. Sums of s8 are scaled so that outputs of operands that are uniform in [-127, 127] mostly lie within [-120, 120].
 Problem inType(Problem problem, const std::string& type);

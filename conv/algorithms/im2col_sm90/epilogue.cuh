@@ -2,6 +2,7 @@
 //
 // Each warp finishes its own 16 rows. Outputs leave through shared memory, over the stages or behind the residual, so that
 // neighbouring threads store neighbouring channels: 16 bytes of outputs each, or a segment of sums where there is more to compute.
+// What Lean names is in kernels of its own, which have no code for anything else.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -31,7 +32,7 @@ struct Control {
   float bias[kChannels], scale[kChannels];
 };
 
-template <class Kind, int kGroups, int kChannels>
+template <class Kind, int kGroups, int kChannels, bool kIsLean>
 class Epilogue {
   using Sum = typename Kind::Sum;
   static constexpr uint32_t kConsumers = kGroups * 128;
@@ -71,7 +72,7 @@ class Epilogue {
       if (own >= kChannels || channel >= e.columns) continue;
       if (e.bias != nullptr)
         gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float b) { fetched.bias[i] = b; });
-      if (e.columnScale != nullptr) fetched.scale[i] = e.columnScale[channel];
+      if (!(kIsLean && kIsHalf) && e.columnScale != nullptr) fetched.scale[i] = e.columnScale[channel];
     }
     if constexpr (kIsHalf) {
       if (p_.residualWaits && finishes) fetchResidual(warp);
@@ -85,9 +86,9 @@ class Epilogue {
       const int32_t own = ownChannel(i);
       if (own >= kChannels) continue;
       float bias = fetched.bias[i], scale = fetched.scale[i];
-      if constexpr (Kind::kElementBytes == 1) {
+      if constexpr (kIsLean && !kIsHalf) {
         const LeanBytes lean(p_.epilogue);
-        if (p_.lean.rectified) bias = lean.biasOf(bias), scale = lean.factorOf(scale);
+        bias = lean.biasOf(bias), scale = lean.factorOf(scale);
       }
       control_.bias[own] = bias;
       control_.scale[own] = scale;
@@ -96,19 +97,22 @@ class Epilogue {
 
   __device__ __forceinline__ void finish(const Sum (&sums)[kChannels / 2]) const {
     const uint32_t warp = threadIdx.x / 32;
-    if constexpr (kIsHalf) {
-      const bool isDone = withLean(p_.lean, [&](auto tag) {
+    if constexpr (!kIsLean) {
+      finishAny(sums, warp);
+    } else if constexpr (kIsHalf) {
+      withLean(p_.lean, [&](auto tag) {
         stageLean<decltype(tag)::kLean>(sums, warp);
         copyPieces<2, 16>(warp);
       });
-      if (isDone) return;
-      if (p_.rectifiesNarrow) {
-        stageLean<Lean::Rectified>(sums, warp);
-        return copyOut<2>(warp);
-      }
-    } else if constexpr (Kind::kElementBytes == 1) {
-      if (p_.lean.rectified) return storeLeanBytes(sums, warp);
+    } else {
+      storeLeanBytes(sums, warp);
     }
+  }
+
+ private:
+  __device__ __forceinline__ void finishAny(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
+    if constexpr (kIsHalf)
+      if (p_.rectifiesNarrow) return stageLean<Lean::Rectified>(sums, warp), copyOut<2>(warp);
     float d[kChannels / 2];
     const bool isRaw = kHasIntegers && p_.epilogue.outputType == gemm::NumberType::S32;
 #pragma unroll
@@ -134,7 +138,6 @@ class Epilogue {
     }
   }
 
- private:
   static __device__ __forceinline__ int32_t ownChannel(int32_t i) {
     return static_cast<int32_t>(threadIdx.x) + i * static_cast<int32_t>(kConsumers);
   }
@@ -229,13 +232,17 @@ class Epilogue {
   __device__ __forceinline__ void fetchResidual(uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     const auto* const residual = static_cast<const uint8_t*>(e.residual);
-    inPieces<false>([&](auto bytes) {
+    const auto fetchPieces = [&](auto bytes) {
       constexpr int32_t kBytes = decltype(bytes)::value;
       forEachPiece<2, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
         const auto* const from = exists ? residual + pixel * e.residualPitch + channel * 2 : residual;
         ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
       });
-    });
+    };
+    if constexpr (kIsLean)
+      fetchPieces(std::integral_constant<int32_t, 16>());
+    else
+      inPieces<false>(fetchPieces);
     ptx::copyAsyncCommitGroup();  // site: residual_asked_for
   }
 

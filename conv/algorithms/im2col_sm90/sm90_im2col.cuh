@@ -52,7 +52,7 @@
 
 namespace shiftconv::kernels::im2col {
 
-template <class Kind, int kGroups, int kChannels, InCluster kInCluster>
+template <class Kind, int kGroups, int kChannels, InCluster kInCluster, bool kIsLean>
 class Cta {
   static constexpr bool kSplits = kInCluster == InCluster::Reduction, kShares = kInCluster == InCluster::Operands;
   static constexpr int32_t kPixels = kGroups * kGroupPixels;
@@ -60,7 +60,7 @@ class Cta {
   static constexpr uint32_t kConsumers = kGroups * 128;
   static constexpr uint32_t kControlBytes = controlBytes(kChannels);
   static constexpr int32_t kChunkChannels = chunkChannels(Kind::kElementBytes);
-  using Finish = Epilogue<Kind, kGroups, kChannels>;
+  using Finish = Epilogue<Kind, kGroups, kChannels, kIsLean>;
   static_assert(sizeof(Control<kChannels>) <= kControlBytes, "the planner reserves controlBytes in front of the stages");
 
  public:
@@ -406,12 +406,16 @@ class Cta {
 
 }  // namespace shiftconv::kernels::im2col
 
-// Tiles of 64 * GROUPS output pixels x CHANNELS output channels. IN_CLUSTER: of InCluster.
-#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS)                                   \
-  SHIFTCONV_KERNEL(                                                                                               \
-      NAME, extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)  \
-                NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
-                     const __grid_constant__ shiftconv::kernels::im2col::Params params) {                         \
-                  using namespace shiftconv::kernels::im2col;                                                     \
-                  Cta<KIND, PIXELS / 64, CHANNELS, InCluster::IN_CLUSTER>(inputMap, filterMap, params).run();     \
+// Tiles of PIXELS output pixels x CHANNELS output channels. IN_CLUSTER: of InCluster.
+#define SHIFTCONV_IM2COL_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS, IS_LEAN)                            \
+  SHIFTCONV_KERNEL(                                                                                                    \
+      NAME, extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)       \
+                NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap,      \
+                     const __grid_constant__ shiftconv::kernels::im2col::Params params) {                              \
+                  using namespace shiftconv::kernels::im2col;                                                          \
+                  Cta<KIND, PIXELS / 64, CHANNELS, InCluster::IN_CLUSTER, IS_LEAN>(inputMap, filterMap, params).run(); \
                 })
+/// The kernel of lean epilogues, and that of the others.
+#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS)           \
+  SHIFTCONV_IM2COL_KERNEL_OF(NAME##_lean, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS, true) \
+  SHIFTCONV_IM2COL_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS, false)

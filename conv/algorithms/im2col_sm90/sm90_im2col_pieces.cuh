@@ -29,13 +29,13 @@
 
 namespace shiftconv::kernels::im2col {
 
-template <class Kind, int kGroups, int kChannels>
+template <class Kind, int kGroups, int kChannels, bool kIsLean>
 class PiecesCta {
   static constexpr int32_t kPixels = kGroups * kGroupPixels;
   static constexpr uint32_t kPixelBytes = kPixels * kRowBytes, kStageBytes = stageBytes(kGroups, kChannels);
   static constexpr int32_t kThreads = pieceThreads(kGroups);
   static constexpr uint32_t kControlBytes = controlBytes(kChannels);
-  using Finish = Epilogue<Kind, kGroups, kChannels>;
+  using Finish = Epilogue<Kind, kGroups, kChannels, kIsLean>;
   static_assert(sizeof(Control<kChannels>) <= kControlBytes, "the planner reserves controlBytes in front of the stages");
 
  public:
@@ -169,10 +169,15 @@ class PiecesCta {
 
 }  // namespace shiftconv::kernels::im2col
 
-// Tiles of 64 * GROUPS output pixels x CHANNELS output channels.
-#define SHIFTCONV_IM2COL_PIECES_KERNEL(NAME, KIND, PIXELS, CHANNELS, CTAS)                                                   \
-  SHIFTCONV_KERNEL(                                                                                                          \
-      NAME, extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::pieceThreads(PIXELS / 64), CTAS) NAME(  \
-                const __grid_constant__ shiftconv::kernels::im2col::Params params) {                                         \
-        shiftconv::kernels::im2col::PiecesCta<shiftconv::kernels::im2col::kinds::KIND, PIXELS / 64, CHANNELS>(params).run(); \
-      })
+// Tiles of PIXELS output pixels x CHANNELS output channels.
+#define SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, CTAS, IS_LEAN)                                \
+  SHIFTCONV_KERNEL(                                                                                                   \
+      NAME, extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::pieceThreads(PIXELS / 64), CTAS) \
+                NAME(const __grid_constant__ shiftconv::kernels::im2col::Params params) {                             \
+                  using namespace shiftconv::kernels::im2col;                                                         \
+                  PiecesCta<kinds::KIND, PIXELS / 64, CHANNELS, IS_LEAN>(params).run();                               \
+                })
+/// The kernel of lean epilogues, and that of the others.
+#define SHIFTCONV_IM2COL_PIECES_KERNEL(NAME, KIND, PIXELS, CHANNELS, CTAS)           \
+  SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME##_lean, KIND, PIXELS, CHANNELS, CTAS, true) \
+  SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, CTAS, false)

@@ -14,8 +14,8 @@
 //  - Elements that a pair has too many are real neighbours in the image. The table zeroes them, so that Inf and NaN do not spread.
 //  - The weights' columns are in such an order that a thread's sums belong to 8 neighbouring output channels: 16 bytes to store.
 //  - What a small run takes is the length of the code that it goes through once, and loads that wait for each other. So a thread
-//    packs few words with little arithmetic, the bias comes with the operands, and the shortest epilogues have code of their own
-//    in one piece (finishLean, finishBytes<true>).
+//    packs few words with little arithmetic, the bias comes with the operands, and the shortest epilogues have kernels of their
+//    own: see Lean.
 //  - Single elements (W * C odd) have no cp.async: they pass through registers.
 //  - Elements of 8 bits pass through registers, too, and become f16: exactly, also integers. Sums of integers that stay below 2^24,
 //    as the planner sees to, are exact, too.
@@ -50,8 +50,9 @@ inline constexpr int32_t kFewSteps = 4;       ///< whose weights are packed by s
 inline constexpr uint32_t kNothing = 0x4444;  ///< the byte selector that makes zero
 static_assert(kSegmentColumns == kPlainSegment);
 
-/// Element: what is multiplied; kRawBytes: of an element in global memory, 1 of those that become f16 on their way.
-template <class Element, bool kOddSteps, int kChannels, int kRawBytes = kElementBytes>
+/// Element: what is multiplied; kRawBytes: of an element in global memory, 1 of those that become f16 on their way. kIsLean: what
+/// Lean names, and nothing else.
+template <class Element, bool kOddSteps, int kChannels, int kRawBytes, bool kIsLean>
 class Cta {
   static constexpr bool kDecodes = kRawBytes != kElementBytes;
   static constexpr int32_t kBlocks = kChannels / 8;     ///< of 8 columns: one matrix instruction
@@ -97,7 +98,7 @@ class Cta {
       const int32_t other = reading;
       reading = writing, writing = other;
     }
-    if (!p_.plain) gemm::mergeLargest(p_.epilogue, largest);
+    if (!kIsLean && !p_.plain) gemm::mergeLargest(p_.epilogue, largest);
   }
 
  private:
@@ -403,7 +404,6 @@ class Cta {
     }
   }
 
-  template <bool kLean>
   __device__ __forceinline__ void finishBytes(int32_t first, const Tile& tile) const {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns, columns = p_.epilogue.columns;
 #pragma unroll
@@ -414,11 +414,11 @@ class Cta {
 #pragma unroll
       for (int32_t i = 0; i < kPixels; ++i) {
         const int32_t output = outputPixel(tile, pixelOf(first, i));
-        if (!kLean && output < 0) continue;
+        if (!kIsLean && output < 0) continue;
         float v[kSegmentColumns];
         segment(i, which, v);
         uint32_t words[kSegmentColumns / 4];
-        if constexpr (kLean) {
+        if constexpr (kIsLean) {
           own.finishLean(p_.epilogue, v, words);
           if (output >= 0) own.storeWhole(p_.epilogue, output, channel + which * 32, words);
         } else {
@@ -430,13 +430,16 @@ class Cta {
   }
 
   __device__ __forceinline__ void finish(int32_t first, const Tile& tile, uint32_t& largest) const {
+    if constexpr (kIsLean && kDecodes)
+      finishBytes(first, tile);
+    else if constexpr (kIsLean)
+      withLean(p_.lean, [&](auto tag) { finishLean<decltype(tag)::kLean>(first, tile); });
+    else
+      finishAny(first, tile, largest);
+  }
+  __device__ __forceinline__ void finishAny(int32_t first, const Tile& tile, uint32_t& largest) const {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
     const int32_t columns = p_.epilogue.columns;
-    if constexpr (kDecodes) {
-      if (p_.lean.rectified) return finishBytes<true>(first, tile);
-    } else {
-      if (withLean(p_.lean, [&](auto tag) { finishLean<decltype(tag)::kLean>(first, tile); })) return;
-    }
     if (!kDecodes && p_.plain) {
 #pragma unroll
       for (int32_t which = 0; which < kSegments; ++which) {
@@ -458,7 +461,7 @@ class Cta {
     }
     // At two segments ptxas would spill for it.
     if constexpr (kDecodes && kSegments == 1) {
-      if (p_.plain) return finishBytes<false>(first, tile);
+      if (p_.plain) return finishBytes(first, tile);
     }
     // One copy of the whole epilogue, which takes its segment from among the registers.
 #pragma unroll 1

@@ -215,7 +215,9 @@ std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties&
   return plans;
 }
 
-std::string ThinPlan::kernelName() const { return fmt::format("thin_{}_v{}_{}", element, vector, nameOf(tile)); }
+std::string ThinPlan::kernelName() const {
+  return fmt::format("thin_{}_v{}_{}{}", element, vector, nameOf(tile), params.lean == kernels::LeanFlags() ? "" : "_lean");
+}
 
 std::string ThinPlan::options() const {
   return OptionText()

@@ -15,7 +15,7 @@
 //    channels after the end are those of the last one, and not stored.
 //  - 8-bit floats become f16 in registers, exactly, after the loads of a batch: ptxas does the same for mma.sync of such floats.
 //    Integers are multiplied as they are, a block at a time, and their sums are s32.
-//  - Common epilogues have code of their own, in one piece: see Lean.
+//  - Common epilogues have kernels of their own: see Lean.
 //  - ptxas would sink each load to its use. A __syncwarp() after a batch keeps them together, and in flight together.
 #pragma once
 
@@ -40,8 +40,9 @@ namespace shiftconv::kernels::thin {
 
 inline constexpr uint32_t kElementBytes = 2;  ///< of what is multiplied
 
-/// Element: what is multiplied; kRawBytes: of an element in global memory, 1 of those that become f16.
-template <class Element, int32_t kVector, int32_t kPixels, int32_t kChannels, int32_t kRawBytes = 2>
+/// Element: what is multiplied; kRawBytes: of an element in global memory, 1 of those that become f16. kIsLean: what Lean names,
+/// and nothing else.
+template <class Element, int32_t kVector, int32_t kPixels, int32_t kChannels, int32_t kRawBytes, bool kIsLean>
 class Warp {
   static constexpr bool kDecodes = kRawBytes != kElementBytes;
   static constexpr Tile kTile{kPixels, kChannels};
@@ -107,15 +108,16 @@ class Warp {
   __device__ __forceinline__ void finishAll() {
     if (!p_.launchEarly) ptx::launchDependents();
     sums_.addChains(areIntegers());
+    if (!kIsLean && p_.isWhole) return finishWhole();
+    if (split() > 1) exchange();
     if constexpr (kDecodes) {
-      if (p_.lean.rectified) return finish<Lean::Rectified>();
+      if (areIntegers()) sums_.makeFloats();
+      forOwnRows([&](int32_t row) { storeBytes(row); });
+    } else if constexpr (kIsLean) {
+      withLean(p_.lean, [&](auto tag) { forOwnRows([&](int32_t row) { storeLean<decltype(tag)::kLean>(row); }); });
     } else {
-      if (withLean(p_.lean, [&](auto tag) { finish<decltype(tag)::kLean>(); })) return;
+      forOwnRows([&](int32_t row) { store(row); });
     }
-    if (p_.isWhole)
-      finishWhole();
-    else
-      finish<Lean::No>();
   }
 
   /// The sums are bits of s32.
@@ -274,7 +276,7 @@ class Warp {
   /// What the epilogue reads, before the operands, so that nothing waits for it. (After the first of them, in the loop, layers took
   /// 1.03 times as long without a bias and 1.06 times with one, on an H200.)
   __device__ void loadEpilogue() {
-    if (p_.isWhole) return;
+    if (!kIsLean && p_.isWhole) return;
     if constexpr (kDecodes) {
       ofBytes_.load(p_.epilogue, channel_, channelEnd_);
       return;
@@ -298,32 +300,22 @@ class Warp {
     }
   }
 
-  template <Lean kLean>
-  __device__ void finish() {
-    if (split() > 1) {
+  /// Each warp adds up the rows that it finishes.
+  __device__ void exchange() {
 #pragma unroll
-      for (int32_t row = 0; row < kRows; ++row)
-        if (ownerOf(row) != rank_) storeSums(row);
-      __syncthreads();
-    }
+    for (int32_t row = 0; row < kRows; ++row)
+      if (ownerOf(row) != rank_) storeSums(row);
+    __syncthreads();
 #pragma unroll
-    for (int32_t row = 0; row < kRows; ++row) {
-      if (ownerOf(row) != rank_) continue;
-      if (split() > 1) addOthers(row);
-      if constexpr (!kDecodes) {
-        if (!isOwn(row)) continue;
-        if constexpr (kLean != Lean::No)
-          storeLean<kLean>(row);
-        else
-          store(row);
-      }
-    }
-    if constexpr (kDecodes) {
-      if (areIntegers()) sums_.makeFloats();
+    for (int32_t row = 0; row < kRows; ++row)
+      if (ownerOf(row) == rank_) addOthers(row);
+  }
+
+  template <class Body>
+  __device__ __forceinline__ void forOwnRows(Body&& body) {
 #pragma unroll
-      for (int32_t row = 0; row < kRows; ++row)
-        if (isOwn(row)) storeBytes<kLean>(row);
-    }
+    for (int32_t row = 0; row < kRows; ++row)
+      if (isOwn(row)) body(row);
   }
 
   /// To the sums of a row those of the warps that share its reduction. Their loads are in flight together, too.
@@ -350,14 +342,13 @@ class Warp {
     uint32_t pair[kOwn / 2];
   };
 
-  template <Lean kLean>
   __device__ __forceinline__ void storeBytes(int32_t row) {
     float v[kOwn];
 #pragma unroll
     for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i);
     uint32_t words[PlainBytes<kOwn>::kWords];
     const auto pixel = static_cast<int32_t>(rowPixel(row));
-    if constexpr (kLean != Lean::No) {
+    if constexpr (kIsLean) {
       if (channel_ >= channelEnd_) return;
       ofBytes_.finishLean(p_.epilogue, v, words);
       ofBytes_.storeWhole(p_.epilogue, pixel, channel_, words);
@@ -458,10 +449,14 @@ class Warp {
   uint32_t residual_[kRows][kOwn / 2] = {};
 };
 
-#define SHIFTCONV_THIN_KERNEL(TYPE, ELEMENT, VECTOR, PIXELS, CHANNELS, BYTES)                  \
-  extern "C" __global__ void __launch_bounds__(kMostWarps * 32, PIXELS == 32 ? 1 : 2)          \
-      thin_##TYPE##_v##VECTOR##_##PIXELS##x##CHANNELS(const __grid_constant__ Params params) { \
-    Warp<ELEMENT, VECTOR, PIXELS, CHANNELS, BYTES>(params).run();                              \
+#define SHIFTCONV_THIN_KERNEL_OF(NAME, ELEMENT, VECTOR, PIXELS, CHANNELS, BYTES, IS_LEAN) \
+  extern "C" __global__ void __launch_bounds__(kMostWarps * 32, PIXELS == 32 ? 1 : 2)     \
+      NAME(const __grid_constant__ Params params) {                                       \
+    Warp<ELEMENT, VECTOR, PIXELS, CHANNELS, BYTES, IS_LEAN>(params).run();                \
   }
+/// The kernel of lean epilogues, and that of the others.
+#define SHIFTCONV_THIN_KERNEL(TYPE, ELEMENT, VECTOR, PIXELS, CHANNELS, BYTES)                                                      \
+  SHIFTCONV_THIN_KERNEL_OF(thin_##TYPE##_v##VECTOR##_##PIXELS##x##CHANNELS##_lean, ELEMENT, VECTOR, PIXELS, CHANNELS, BYTES, true) \
+  SHIFTCONV_THIN_KERNEL_OF(thin_##TYPE##_v##VECTOR##_##PIXELS##x##CHANNELS, ELEMENT, VECTOR, PIXELS, CHANNELS, BYTES, false)
 
 }  // namespace shiftconv::kernels::thin

@@ -46,7 +46,7 @@ TEST(HopperPlans, Im2colMayGiveALongReductionAllSharedMemory) {
     EXPECT_TRUE(parse(text, problem).ok());
     std::vector<int32_t> stages;
     for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200()))
-      if (plan.kernelName() == "im2col_sm90_f16_64x128") stages.push_back(plan.params.stages);
+      if (plan.kernelName() == "im2col_sm90_f16_64x128_lean") stages.push_back(plan.params.stages);
     std::sort(stages.begin(), stages.end());
     return stages;
   };
@@ -198,7 +198,7 @@ TEST(HopperPlans, Im2colSharesOperandsInPairs) {
     const auto& config = plan->launches.at(0).config;
     EXPECT_EQ(config.grid.x, ctas);
     EXPECT_EQ(config.cluster.x, cluster);
-    EXPECT_EQ(plan->kernelName() == "im2col_sm90_f16_64x128_shared", cluster > 1) << plan->kernelName();
+    EXPECT_EQ(plan->kernelName() == "im2col_sm90_f16_64x128_shared_lean", cluster > 1) << plan->kernelName();
     const auto made = sm90::im2colCandidates(plan->problem, h200(), [&] {
       sm90::Im2colChoices choices;
       EXPECT_TRUE(sm90::im2colSharedNames().size() == 4);
@@ -269,7 +269,7 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   // Tiles without a kernel of their own take one that could share.
   const auto alone = planOnH200("4x32x32x128 f16 * 160x1x1x128 -> f16", {"im2col_sm90", "tile=128x160,split=1"});
   ASSERT_NE(alone, nullptr);
-  EXPECT_EQ(alone->kernelName(), "im2col_sm90_f16_128x160_shared");
+  EXPECT_EQ(alone->kernelName(), "im2col_sm90_f16_128x160_shared_lean");
   EXPECT_EQ(alone->launches.at(0).config.cluster.x, 1u);
 }
 
