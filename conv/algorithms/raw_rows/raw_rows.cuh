@@ -366,7 +366,8 @@ class Cta {
 
   template <Lean kLean>
   __device__ __forceinline__ void finishLean(int32_t first, const Tile& tile) const {
-    const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
+    // For what would be carried through the products ptxas spills on sm_100a, at 64 channels.
+    const int32_t channel = firstChannel_ + ptx::workedOutHere(static_cast<int32_t>(threadIdx.x)) % 4 * kSegmentColumns;
     const gemm::EpilogueParams& e = p_.epilogue;
     const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);
     constexpr int32_t kTogether = kSegments == 1 ? kPixels : 1;  ///< pixels whose residuals are on their way at once
