@@ -40,6 +40,12 @@ Sides::Sides(const ComparisonOptions& options)
   fmt::print("{}, cuDNN {}, seed {}\n", gpu::deviceName(), cudnnVersion, options.seed);
 }
 
+nlohmann::ordered_json readReport(const std::string& path) {
+  using Json = nlohmann::ordered_json;
+  std::ifstream file(path);
+  return file ? Json::parse(file) : Json{{"rows", Json::array()}};
+}
+
 bool writeJson(const std::string& path, const nlohmann::ordered_json& report) {
   if (path.empty()) return true;
   std::ofstream file(path);

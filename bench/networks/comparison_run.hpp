@@ -38,6 +38,9 @@ class Sides {
   const std::string cudnnVersion;
 };
 
+/// What an earlier run wrote; without such a file a report of no rows.
+nlohmann::ordered_json readReport(const std::string& path);
+
 /// True without a path. Says so where the file cannot be written.
 bool writeJson(const std::string& path, const nlohmann::ordered_json& report);
 

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -265,15 +264,10 @@ std::vector<NetworkLayer> layersOf(const Options& options) {
   return layers;
 }
 
-Json readRows(const std::string& path) {
-  std::ifstream file(path);
-  return file ? Json::parse(file) : Json{{"rows", Json::array()}};
-}
-
 int run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   bench::Sides sides(options);
-  Json report = readRows(options.json);
+  Json report = bench::readReport(options.json);
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < report["rows"].size(); ++i) known[report["rows"][i]["layer"]] = i;
   int measured = 0, wrong = 0, left = 0;

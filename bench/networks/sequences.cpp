@@ -5,13 +5,13 @@
 // and candidates that are equally fast alone differ (chains.cpp). Here a window of a list, the layer and those around it with the
 // planner's choices, runs in one graph, with one candidate after the other for the layer in the middle. A row has the times of the
 // whole window; only differences between candidates mean something. Candidates are the planner's choice and the fastest ones of
-// earlier rows of `networks`, where each was checked element by element.
+// earlier rows of `networks`. Results are not checked here: `networks` checks what it takes as the best of each algorithm, and
+// tests run every kernel.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -141,18 +141,13 @@ class Windows {
   std::vector<std::unique_ptr<Place>> places_;  // those of the window
 };
 
-Json readReport(const std::string& path) {
-  std::ifstream file(path);
-  return file ? Json::parse(file) : Json{{"rows", Json::array()}};
-}
-
 int run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   bench::Sides sides(options);
   std::map<std::string, Json> recorded;
-  const Json rows = readReport(options.rows);
+  const Json rows = bench::readReport(options.rows);
   for (const Json& row : rows["rows"]) recorded[row["layer"]] = row["candidates"];
-  Json report = readReport(options.json);
+  Json report = bench::readReport(options.json);
   std::map<std::string, bool> known;
   for (const Json& row : report["rows"]) known[row["layer"]] = true;
   std::map<int64_t, std::vector<NetworkLayer>> byBatch;
