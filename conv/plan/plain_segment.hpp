@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <string_view>
 
 #include "common/numerics/codec.hpp"
 #include "conv/kernels/lean.hpp"
@@ -55,6 +56,9 @@ inline kernels::Lean leanHalves(const Problem& p) {
   };
   return p.activation == Activation::Clamp && isExact(p.activationA) && isExact(p.activationB) ? Lean::Clamp : Lean::No;
 }
+
+/// What ends the names of kernels that have nothing else.
+inline std::string_view leanSuffix(const kernels::LeanFlags& lean) { return lean == kernels::LeanFlags() ? "" : "_lean"; }
 
 /// Of kernels that load a bias as it is.
 inline kernels::Lean leanOf(const Problem& p) {

@@ -445,8 +445,7 @@ static_assert(static_cast<int>(Shared::Pixels) == 1 && static_cast<int>(Shared::
 std::string Im2colPlan::kernelName() const {
   constexpr std::array<std::string_view, 3> kSuffixes{"", "_split", "_shared"};  // in the order of InCluster
   return fmt::format("im2col_sm90_{}_{}{}{}", kind, kTileNames[tile],
-                     isInPieces() ? "_pieces" : kSuffixes[static_cast<size_t>(kernel)],
-                     params.lean == kernels::LeanFlags() ? "" : "_lean");
+                     isInPieces() ? "_pieces" : kSuffixes[static_cast<size_t>(kernel)], leanSuffix(params.lean));
 }
 
 std::string Im2colPlan::describe() const {

@@ -200,7 +200,7 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   plan.kernelName.append("raw_rows_")
       .append(isDecoded(p) ? "bytes" : nameOf(p.inputType))
       .append(reduction.oddSteps ? "_odd_" : "_even_");
-  plan.kernelName.append(std::to_string(channels)).append(params.lean == kernels::LeanFlags() ? "" : "_lean");
+  plan.kernelName.append(std::to_string(channels)).append(leanSuffix(params.lean));
   model(p, properties, plan);
   return plan;
 }

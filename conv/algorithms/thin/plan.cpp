@@ -216,7 +216,7 @@ std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties&
 }
 
 std::string ThinPlan::kernelName() const {
-  return fmt::format("thin_{}_v{}_{}{}", element, vector, nameOf(tile), params.lean == kernels::LeanFlags() ? "" : "_lean");
+  return fmt::format("thin_{}_v{}_{}{}", element, vector, nameOf(tile), leanSuffix(params.lean));
 }
 
 std::string ThinPlan::options() const {
