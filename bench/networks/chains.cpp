@@ -1,7 +1,8 @@
 // Blocks of networks as chains on one GPU: each layer reads what the one before it wrote, all in one graph, ours and cuDNN's.
 //
 // Layers one by one, repeated back to back, say nothing of what a layer waits for when it needs the result of the one before it.
-// Here a chain's time, and its ratio, stand next to the sum of its layers' times.
+// Here a chain's time, and its ratio, stand next to the sum of its layers' times: of layers that start while the repetition before
+// them ends, which finds its own instructions in caches, and of layers that start after it has ended.
 //
 // Ours starts each layer while the one before it ends, which is its default (programmatic dependent launch). After a replay of the
 // graph every element of every layer is checked, with what the graph itself wrote as its input.
@@ -53,11 +54,13 @@ class ChainRun {
       const auto wanted =
           std::ranges::find_if(candidates, [&](const std::string& name) { return name.starts_with(options.candidate); });
       std::string choice = wanted == candidates.end() ? candidates.front() : *wanted;
-      if (!options.planOptions.empty()) choice += (choice.ends_with(':') ? "" : ",") + options.planOptions;
+      if (!options.planOptions.empty()) choice = withOptions(choice, options.planOptions);
       gpu::Library& owner = options.ownCode ? libraries_.emplace_back() : sides.library;
       gpu::BoundConvolution bound = owner.bind(layers_[i].problem, addresses, choice);
       choices_.push_back(bound.choice);
       ours_.push_back(std::move(bound.enqueue));
+      if (options.planOptions.empty())
+        waiting_.push_back(owner.bind(layers_[i].problem, addresses, withOptions(choice, "dependent=no")).enqueue);
     }
   }
 
@@ -84,6 +87,8 @@ class ChainRun {
     for (const Enqueue& one : ours_) readings.emplace_back(stream_, one);
     if (!cudnn_.empty()) readings.emplace_back(stream_, inTurn(cudnn_));
     for (const Enqueue& one : cudnn_) readings.emplace_back(stream_, one);
+    const size_t waiting = readings.size();
+    for (const Enqueue& one : waiting_) readings.emplace_back(stream_, one);
     const size_t ourPrefixes = readings.size(), prefixes = options_.prefixes ? layers_.size() : 0;
     for (size_t i = 1; i <= prefixes; ++i) readings.emplace_back(stream_, firstOf(ours_, i));
     const size_t cudnnPrefixes = readings.size();
@@ -96,6 +101,7 @@ class ChainRun {
       for (size_t i = 0; i < layers_.size(); ++i) total += readings[first + i].median();
       return total;
     };
+    if (!waiting_.empty()) row["ours_layers_waiting_us"] = sum(waiting);
     row["ours_us"] = readings[0].median();
     row["ours_spread_us"] = readings[0].spread();
     row["ours_layers_us"] = sum(1);
@@ -137,6 +143,10 @@ class ChainRun {
   bool readsItsOwnInput(size_t i) const { return i == 0 || options_.independent; }
   CUdeviceptr inputOf(size_t i) const {
     return readsItsOwnInput(i) ? tensors_[i].input.address() : tensors_[i - 1].output.address();
+  }
+
+  static std::string withOptions(const std::string& choice, const std::string& options) {
+    return choice + (choice.ends_with(':') ? "" : ",") + options;
   }
 
   static Enqueue inTurn(const std::vector<Enqueue>& layers) {
@@ -194,13 +204,14 @@ class ChainRun {
   std::vector<std::string> choices_;
   std::vector<std::unique_ptr<gpu::CudnnReadings>> plans_;
   std::vector<Enqueue> ours_, cudnn_;
+  std::vector<Enqueue> waiting_;  // ours, each after what comes before it has ended
   std::string refusal_ = "not asked";
 };
 
 int run(const Options& options) {
   bench::Sides sides(options);
   Json report{{"card", gpu::deviceName()}, {"cudnn", sides.cudnnVersion}, {"seed", options.seed}, {"rows", Json::array()}};
-  double chains = 0, sums = 0;
+  double chains = 0, sums = 0, waitingSums = 0;
   int count = 0, wrong = 0;
   for (const bench::Chain& chain : bench::readChains(options.folder, options.batches())) {
     Json row{{"chain", chain.name}, {"batch", chain.batch}};
@@ -212,6 +223,7 @@ int run(const Options& options) {
       const double ofChain = double{row["cudnn_us"]} / double{row["ours_us"]},
                    ofLayers = double{row["cudnn_layers_us"]} / double{row["ours_layers_us"]};
       chains += std::log(ofChain), sums += std::log(ofLayers), ++count;
+      waitingSums += std::log(double{row["cudnn_layers_us"]} / row.value("ours_layers_waiting_us", double{row["ours_layers_us"]}));
       fmt::print(", cuDNN {:8.1f}, its layers {:8.1f}; ratio {:.2f}, of the layers {:.2f}", double{row["cudnn_us"]},
                  double{row["cudnn_layers_us"]}, ofChain, ofLayers);
     }
@@ -221,8 +233,8 @@ int run(const Options& options) {
   }
   if (!bench::writeJson(options.json, report)) return 2;
   if (count > 0)
-    fmt::print("chains: geomean {:.3f} of {}, sums of their layers {:.3f}, {} wrong\n", std::exp(chains / count), count,
-               std::exp(sums / count), wrong);
+    fmt::print("chains: geomean {:.3f} of {}, sums of their layers {:.3f}, of layers that wait {:.3f}, {} wrong\n",
+               std::exp(chains / count), count, std::exp(sums / count), std::exp(waitingSums / count), wrong);
   return wrong == 0 ? 0 : 1;
 }
 

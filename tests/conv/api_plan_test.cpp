@@ -267,7 +267,7 @@ TEST(ApiPlan, ForGoesAWorkspace) {
   struct Row {
     const char *problem, *usual;
   };
-  for (const Row& row : {Row{"1x160x160x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "joined"},
+  for (const Row& row : {Row{"8x160x160x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "joined"},
                          Row{"32x64x64x64 f16 * 256x3x3x16 groups 4 pad 1,1,1,1 -> f16", "merged"},
                          Row{"4x32x32x898 f16 * 896x3x3x898 pad 1,1,1,1 -> f16", "padded"}}) {
     SCOPED_TRACE(row.problem);

@@ -46,11 +46,15 @@
 
 /// The ones for clusters whose CTAs share operands, and for single CTAs where the list above lacks them. Kernels of f16 and bf16.
 #define SHIFTCONV_IM2COL_SHARED_TILES(X) \
+  X(64, 32, 6)                           \
+  X(64, 48, 5)                           \
+  X(64, 64, 5)                           \
   X(64, 80, 4)                           \
   X(64, 96, 4)                           \
   X(64, 112, 3)                          \
   X(64, 128, 3)                          \
   X(64, 256, 1)                          \
+  X(128, 48, 3)                          \
   X(128, 64, 3)                          \
   X(128, 80, 2)                          \
   X(128, 96, 2)                          \

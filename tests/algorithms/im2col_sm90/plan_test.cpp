@@ -241,7 +241,7 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   auto counts = sharesOf(taps);
   EXPECT_GT(counts[sm90::Shared::Pixels], 4);
   EXPECT_EQ(counts[sm90::Shared::Filter] + counts[sm90::Shared::Both], 0);
-  counts = sharesOf("16x32x32x512 f16 * 64x1x1x512 -> f16");  // one tile of channels
+  counts = sharesOf("16x32x32x512 f16 * 32x1x1x512 -> f16");  // one tile of channels
   EXPECT_EQ(counts[sm90::Shared::Pixels] + counts[sm90::Shared::Both], 0);
   EXPECT_GT(counts[sm90::Shared::Filter], 2);
   counts = sharesOf("16x32x32x128 f16 * 512x1x1x128 -> f16");  // two steps
