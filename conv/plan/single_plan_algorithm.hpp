@@ -12,6 +12,7 @@
 #include "common/device/module_image.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/shared_memory.hpp"
 #include "conv/plan/tiling.hpp"
 
 namespace shiftconv::plan {
@@ -46,6 +47,7 @@ class SinglePlanAlgorithm final : public Algorithm {
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     EnginePlan made = engine_.plan(problem, properties);
     made.launch.programmaticDependent = dependent;
+    spreadEvenly(properties, made.launch);
     candidates.push_back({this,
                           estimate(problem, ratesOf(properties), made.modelledClocks, made.bound),
                           {},

@@ -210,7 +210,7 @@ TEST(ChannelwisePlans, StageLongFiltersInPieces) {
     EXPECT_EQ(plans[0].params.stagedRows, rows) << text;
     EXPECT_EQ(plans[0].params.rowWords.divisor, rowWords) << text;
     EXPECT_EQ(plans[0].params.weightBytes, bytes) << text;
-    EXPECT_EQ(plans[0].launch.dynamicSharedBytes, bytes) << text;
+    EXPECT_GE(plans[0].launch.dynamicSharedBytes, bytes) << text;
   }
 }
 

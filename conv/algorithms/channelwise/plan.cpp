@@ -16,6 +16,7 @@
 #include "conv/plan/options.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/shared_memory.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/plan/tile_widths.hpp"
 
@@ -313,6 +314,7 @@ std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const devic
           ChannelwisePlan plan;
           if (!complete(p, bytes, properties, kind, rows, threads, staged, plan)) continue;
           plan.launch.programmaticDependent = choices.dependent;
+          spreadEvenly(properties, plan.launch);
           plans.push_back(std::move(plan));
         }
       }

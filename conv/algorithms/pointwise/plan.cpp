@@ -267,6 +267,7 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
             plan.params.gathers = gathers;
             complete(p, properties, plan);
             plan.launch.programmaticDependent = choices.dependent;
+            spreadEvenly(properties, plan.launch);
             plans.push_back(std::move(plan));
           }
         }

@@ -15,6 +15,7 @@
 #include "conv/plan/options.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/shared_memory.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -188,6 +189,7 @@ std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties&
     plan.channelWarps = channelWarps;
     complete(p, bytes, properties, plan);
     plan.launch.programmaticDependent = choices.dependent;
+    spreadEvenly(properties, plan.launch);
   };
   const bool isOpen = !choices.split && !choices.pixelWarps && !choices.channelWarps;
   for (size_t tile = 0; tile < std::size(kTiles); ++tile) {

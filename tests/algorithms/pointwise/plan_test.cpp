@@ -56,7 +56,9 @@ TEST(PointwisePlans, ShareAllPixelsAndChannels) {
         "1x9x9x160 f16 * 1568x1x1x160 -> f16", "2x7x9x24 e4m3 * 70x1x1x24 -> e4m3", "8x14x14x232 s8 * 232x1x1x232 -> s8"}) {
     const Problem p = problemOf(text);
     std::set<std::string> options;
-    for (const PointwisePlan& plan : pointwiseCandidates(p, deviceOf(9))) {
+    PointwiseChoices choices;
+    choices.dependent = false;  // with the shared memory that they use
+    for (const PointwisePlan& plan : pointwiseCandidates(p, deviceOf(9), choices)) {
       SCOPED_TRACE(std::string(text) + ": " + plan.describe());
       EXPECT_TRUE(options.insert(plan.options()).second);
       const int64_t pixelWarps = plan.warps / plan.channelWarps;

@@ -63,7 +63,9 @@ TEST(ThinPlans, FillTheirGridsWithWarps) {
                            "1x1x1x672 bf16 * 28x1x1x672 -> bf16"}) {
     const Problem p = problemOf(text);
     std::set<std::string> options;
-    for (const ThinPlan& plan : thinCandidates(p, deviceOf(9))) {
+    ThinChoices choices;
+    choices.dependent = false;  // with the shared memory that they use
+    for (const ThinPlan& plan : thinCandidates(p, deviceOf(9), choices)) {
       SCOPED_TRACE(std::string(text) + ": " + plan.describe());
       EXPECT_TRUE(options.insert(plan.options()).second);
       const int64_t warps = int64_t{plan.split} * plan.pixelWarps * plan.channelWarps;
