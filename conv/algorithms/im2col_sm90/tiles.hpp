@@ -63,7 +63,10 @@
   X(128, 192, 1)                         \
   X(128, 256, 1)                         \
   X(192, 64, 2)                          \
-  X(192, 128, 1)
+  X(192, 80, 1)                          \
+  X(192, 96, 1)                          \
+  X(192, 128, 1)                         \
+  X(192, 160, 1)
 
 /// The ones of every type for matrices that threads copy in pieces.
 #define SHIFTCONV_IM2COL_PIECES_TILES(X) \
