@@ -95,6 +95,14 @@ __device__ __forceinline__ void loadTile3dMulticast(uint32_t destination, const 
       "C"(detail::LoadForm<kCountedBy>::kGroup)
       : "memory");
 }
+__device__ __forceinline__ void loadTile4dMulticast(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2,
+                                                    int32_t x3, uint32_t barrier, uint16_t ctas) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(barrier), "h"(ctas)
+      : "memory");
+}
 
 /// Loads a column of pixels through an im2col map: from the pixel at (x1, x2) of image `x3` on, or (x1, x2, x3) of `x4`, along the
 /// map's bounding box; of each the channels from x0 on at the offsets from there, which move the access but not the walk. Offsets

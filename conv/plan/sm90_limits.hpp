@@ -43,9 +43,10 @@ inline layout::MapType elementMapType(const Problem& problem) {
   return problem.inputType == DataType::BF16 ? layout::MapType::BF16 : layout::MapType::F16;
 }
 
-/// CTAs at work at once that fill a multiprocessor each, in clusters of `size`. Clusters of four do not fill a GPC. On H200s, with
-/// 132 multiprocessors, 30 such clusters took 1.07 times as long as the same tiles alone or in pairs, 31 1.3 times and 32 1.6 times
-/// (medians of recorded candidates of im2col_sm90). On other cards the same share is assumed.
+/// CTAs at work at once that fill a multiprocessor each, in clusters of `size`. Clusters of four or eight do not fill a GPC: of an
+/// H200's 132 multiprocessors cudaOccupancyMaxActiveClusters counts 30 clusters of four and 15 of eight. 30 of four took 1.07 times as
+/// long as the same tiles alone or in pairs, 31 1.3 times and 32 1.6 times (medians of recorded candidates of im2col_sm90). On other
+/// cards the same share is assumed.
 inline int64_t mostClusteredCtas(const device::Properties& properties, int64_t size) {
   const int64_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   return size > 2 ? multiprocessors * 10 / 11 : multiprocessors;

@@ -23,6 +23,7 @@
 #include "halo_pixels_sm90_image.hpp"
 #include "halo_residual_pixels_sm90_image.hpp"
 #include "halo_residual_sm90_image.hpp"
+#include "halo_shared_sm90_image.hpp"
 #include "halo_sm90_image.hpp"
 
 namespace shiftconv::plan {
@@ -39,12 +40,15 @@ constexpr std::string_view kShapeList =
                              SHIFTCONV_HALO_BYTES_ALONE_SHAPES(SHIFTCONV_HALO_LISTED))
         .substr(2);
 #undef SHIFTCONV_HALO_LISTED
+constexpr std::array<std::string_view, 2> kShareNames{"none", "boxes"};
 constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};
 constexpr std::array<std::string_view, 3> kCutNames{"columns", "flat", "dense"};
-constexpr std::array<OptionDescription, 5> kHaloOptions{
+constexpr std::array<OptionDescription, 6> kHaloOptions{
     {{"shape", kShapeList, "output channels and pixels of a tile"},
      {"cut", "columns, flat, dense", "8-column groups, whole rows with their pads, or whole rows without"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
+     {"share", "none, boxes",
+      "what CTAs with neighbouring tiles of channels load for each other, in pairs; none where a shape is given and share is not"},
      {"lag", "0 to 64", "taps that a warpgroup is behind the one before it, as far as the rings hold them"},
      kFilterDependentOption}};
 
@@ -56,6 +60,9 @@ Status readHalo(std::string_view text, HaloChoices& choices) {
   if (shape) choices.shape = kShapeNames[*shape];
   if (Status status = values.choice("cut", kCutNames, cut); !status.ok()) return status;
   if (cut) choices.cut = kCuts[*cut];
+  std::optional<size_t> share;
+  if (Status status = values.choice("share", kShareNames, share); !status.ok()) return status;
+  if (share || shape) choices.shares = share.value_or(0) != 0;
   std::optional<uint32_t> split, lag;
   if (Status status = values.number("split", 1, 4, 1, split); !status.ok()) return status;
   if (split) choices.split = static_cast<int32_t>(*split);
@@ -76,6 +83,8 @@ device::ModuleImage imageOf(HaloModule module) {
       return images::halo_activated_integer_sm90();
     case HaloModule::Pixels:
       return images::halo_pixels_sm90();
+    case HaloModule::Shared:
+      return images::halo_shared_sm90();
     case HaloModule::Residual:
       return images::halo_residual_sm90();
     case HaloModule::ResidualPixels:
@@ -98,6 +107,7 @@ std::string optionsOf(const HaloOffer& offer) {
       .add("cut", toString(offer.cut))
       .add("split", offer.split)
       .add("lag", offer.lag)
+      .addIf(offer.shares, "share", kShareNames[1])
       .addIf(offer.dependent != Dependence::Launch, kFilterDependentOption.name, toString(offer.dependent))
       .text();
 }
@@ -136,8 +146,8 @@ class Halo final : public Algorithm {
 
  private:
   static Status complete(const HaloOffer& offer, const Problem& problem, const device::Properties& properties, Plan& plan) {
-    const std::vector<HaloPlan> plans =
-        haloCandidates(problem, properties, {offer.cut, std::string(offer.shape), offer.split, offer.lag, offer.dependent});
+    const std::vector<HaloPlan> plans = haloCandidates(
+        problem, properties, {offer.cut, std::string(offer.shape), offer.split, offer.lag, offer.shares, offer.dependent});
     if (plans.empty()) return {StatusCode::InternalError, "halo cannot plan what it offers"};
     const HaloPlan& made = plans.front();
     using kernels::halo::Params;
@@ -153,7 +163,8 @@ class Halo final : public Algorithm {
     std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
     constexpr size_t kEpilogue = offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue);
     const bool byThreads = made.params.storingLanes != 0;
-    if (made.module == HaloModule::Plain || made.module == HaloModule::Pixels || made.addsResidual())
+    if (made.module == HaloModule::Plain || made.module == HaloModule::Pixels || made.module == HaloModule::Shared ||
+        made.addsResidual())
       params.address(offsetof(Params, bias), {TensorName::Bias});
     else
       bindEpilogue(params, kEpilogue);

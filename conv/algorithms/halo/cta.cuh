@@ -26,7 +26,7 @@ enum NamedBarrier : uint32_t { kBegin = 1, kZeroed, kLag, kConsumer, kSecondLag 
 /// another way.
 struct Nowhere {};
 
-template <class KindOf, class ShapeOf, Epilogue kEpilogueOf>
+template <class KindOf, class ShapeOf, Epilogue kEpilogueOf, bool kSharesOf = false>
 struct Cta {
   using Kind = KindOf;
   using S = ShapeOf;
@@ -35,6 +35,9 @@ struct Cta {
   static constexpr Epilogue kEpilogue = kEpilogueOf;
   static constexpr bool kFull = kEpilogue == Epilogue::Full, kResidual = kEpilogue == Epilogue::Residual;
   static constexpr bool kActivated = kEpilogue == Epilogue::Activated;
+  /// Two CTAs, a cluster, have the same pixels and neighbouring tiles of channels: tiles 2i and 2i + 1. They load boxes in turns,
+  /// for both.
+  static constexpr bool kShares = kSharesOf;
   static constexpr bool kAnyInput = takesAnyInput(kEpilogue);
   static constexpr bool kMayHaveFewSlices = kActivated && Kind::kElementBytes == 1;
   static constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;  ///< boxes that a tile has for each patch
@@ -62,6 +65,8 @@ struct Cta {
     firstChunk = rank * p.chunksPerRank;
     endChunk = min(p.chunks, firstChunk + p.chunksPerRank);
   }
+
+  static __device__ __forceinline__ bool loadsForPair(uint32_t box) { return ((box ^ blockIdx.x) & 1) == 0; }
 
   __device__ uint32_t boxAddress(uint32_t slot) const { return boxes + slot * params.patchSlotBytes; }
   __device__ uint32_t weightAddress(uint32_t stage) const { return weights + stage * S::kStageBytes; }

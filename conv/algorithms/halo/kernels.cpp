@@ -19,6 +19,10 @@ constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)
 #undef SHIFTCONV_HALO_ENTRY
 #undef SHIFTCONV_HALO_WIDE_ENTRY
 
+#define SHIFTCONV_HALO_ENTRY(NAME, N, MULTIPLYING) {#NAME, 1, 1, N, Common, Own, 0, {}, false, false, 0, MULTIPLYING, true},
+constexpr ShapeEntry kSharedShapes[] = {SHIFTCONV_HALO_SHARED_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
 #define SHIFTCONV_HALO_ENTRY(NAME, BLOCKS, CHANNELS) \
   {#NAME, BLOCKS, BLOCKS, BLOCKS * kBlockPixels, Separate, Own, 0, {}, false, false, CHANNELS},
 constexpr ShapeEntry kPixelShapes[] = {SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_ENTRY)};
@@ -108,7 +112,7 @@ std::vector<HaloModule> modulesOf(const Problem& p) {
   }
   if (plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) {
     if (p.hasResidual()) return {HaloModule::Residual, HaloModule::ResidualPixels, HaloModule::Half};
-    if (!p.isSplit() && isTwoDimensional(p)) return {HaloModule::Plain, HaloModule::Pixels};
+    if (!p.isSplit() && isTwoDimensional(p)) return {HaloModule::Plain, HaloModule::Pixels, HaloModule::Shared};
   }
   if (plainTypesRefusal("halo", withWholeRows(p)).empty() && !p.isSplit() && isTwoDimensional(p))
     return {HaloModule::Pixels, HaloModule::Half};
@@ -125,6 +129,8 @@ std::span<const ShapeEntry> shapesOf(HaloModule module) {
       return kShapes;
     case HaloModule::Pixels:
       return kPixelShapes;
+    case HaloModule::Shared:
+      return kSharedShapes;
     case HaloModule::ActivatedPixels:
       return kActivatedPixelShapes;
     case HaloModule::Activated:

@@ -17,6 +17,7 @@ namespace shiftconv::plan {
 enum class HaloModule : uint8_t {
   Plain,
   Pixels,
+  Shared,
   Activated,
   ActivatedPixels,
   ActivatedFloat,
@@ -47,6 +48,7 @@ struct ShapeEntry {
   bool activated = false;   ///< with a short activation, but not the whole epilogue
   int pixelChannels = 0;    ///< output channels of a tile where pixels are operand A; 0: weights are
   int mostConsumers = 2;    ///< multiplying warpgroups, unless the first is the only one; third.. as the second
+  bool shares = false;      ///< two CTAs load for each other
 
   /// With the whole epilogue.
   bool isFull() const { return !kind.empty() && !activated; }

@@ -34,6 +34,15 @@ __device__ __forceinline__ void loadBox(const Cta& cta, int32_t map, const Patch
                     origin.row + patch.rowOffset, control.boxes.full(slot), evictFirst);
 }
 
+/// For both CTAs of a pair, whose tiles have the same pixels.
+template <class Cta>
+__device__ __forceinline__ void loadBoxForPair(const Cta& cta, const Patch& patch, const TileOrigin& origin, int32_t channel,
+                                               const gemm::RingPosition& slot) {
+  constexpr uint16_t kBothOfPair = 3;  // ranks
+  ptx::loadTile4dMulticast(cta.boxAddress(slot.index), &cta.inputMaps.of[patch.map], channel, origin.column + patch.columnOffset,
+                           origin.image, origin.row + patch.rowOffset, cta.control->boxes.full(slot), kBothOfPair);
+}
+
 /// A box of planes, or of an input in two tensors.
 template <class Cta>
 __device__ __forceinline__ void loadAnyBox(const Cta& cta, const Patch& patch, const TileOrigin& origin, int32_t chunk,
@@ -88,7 +97,7 @@ __device__ __forceinline__ void loadBoxesOf(const Cta& cta) {
           const TileOrigin origin = cta.originOf(tile, member);
           control.boxes.awaitEmpty(slot);
           // Where weights stay, boxes that are not needed yet wait for the first ones, so that those and the weights come soon.
-          if (p.weightsResident && number == Cta::kMembers)
+          if (!Cta::kShares && p.weightsResident && number == Cta::kMembers)
             control.boxes.awaitFull({static_cast<int32_t>(Cta::kMembers) - 1, 0});  // site: first_boxes_awaited
           if constexpr (S::kOverBox) storeStaged(cta, number, slot.index);
           // Slots of an odd number pass from one warpgroup to the other. Who has seen a box of his own looks next where the box
@@ -103,7 +112,9 @@ __device__ __forceinline__ void loadBoxesOf(const Cta& cta) {
           ++number;
           ptx::mbarrierArriveExpectBytes(control.boxes.full(slot), patch.bytes);
           const int32_t channel = p.groupChannels > 0 ? origin.channel : chunk * chunkChannels(Cta::Kind::kElementBytes);
-          if constexpr (Cta::kAnyInput)
+          if constexpr (Cta::kShares) {
+            if (cta.loadsForPair(number)) loadBoxForPair(cta, patch, origin, channel, slot);
+          } else if constexpr (Cta::kAnyInput)
             loadAnyBox(cta, patch, origin, chunk, channel, slot, evictFirst);
           else
             loadBox(cta, patch.map, patch, origin, channel, slot, evictFirst);
@@ -128,7 +139,7 @@ template <class Cta>
 __device__ void loadBoxes(const Cta& cta) {
   using S = typename Cta::S;
   constexpr bool kHasRegisters = !S::kOverBox && S::kStageBlocks < 5 && !(Cta::kResidual && S::kSeparate && !S::kPixelsAreA);
-  if (kHasRegisters && cta.params.patches == 1)
+  if (Cta::kShares || (kHasRegisters && cta.params.patches == 1))
     loadBoxesOf<Cta, true>(cta);
   else
     loadBoxesOf<Cta, false>(cta);

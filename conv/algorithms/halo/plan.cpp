@@ -98,6 +98,17 @@ layout::MapType mapTypeOf(const Problem& p) {
   }
 }
 
+constexpr int32_t kMostSharing = 3;  ///< offers of pairs that share boxes, the best by the model; it tells them from others badly
+
+/// Pixels that are an odd number of 16 bytes apart begin within a sector of L2, so that a row of a box touches five sectors, not
+/// four. There large 1x1 layers with more than four chunks took 0.83 of the time of the same tile without a pair, and others 1.0
+/// (geometric means of 68 and 300, H200).
+bool sharingMayPay(const Geometry& g) {
+  constexpr int64_t kSectorBytes = 32, kFewestChunks = 5;
+  return g.inputPitch * g.elementBytes % kSectorBytes != 0 &&
+         ceilDivide(g.c, int64_t{chunkChannels(static_cast<int32_t>(g.elementBytes))}) >= kFewestChunks;
+}
+
 /// What is decided before a plan is worked out.
 struct Decision {
   const ShapeEntry& shape;
@@ -176,6 +187,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const int64_t channelTiles = ceilDivide(g.k, tileChannels);
   const int64_t boxes = decision.place.ofOutput;
   const int64_t pixelTiles = ceilDivide(boxes, shape.members());
+  if (shape.shares && (channelTiles % 2 != 0 || params.patches > 1)) return false;
   if (boxes * channelTiles * split > std::numeric_limits<int32_t>::max()) return false;
   if (split > 1 && pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   params.residual = {};
@@ -187,7 +199,8 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
 
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const int64_t tilesPerCta = ceilDivide(pixelTiles * channelTiles * split, multiprocessors);
-  if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0, tilesPerCta, plan)) return false;
+  if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0 && !shape.shares, tilesPerCta, plan))
+    return false;
   if (split > 1) {
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
     const int64_t owned = ceilDivide(shape.consumers(), split);  // warpgroups whose sums a rank receives, at most
@@ -208,9 +221,11 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const bool spreads = kind == HaloCut::Dense && !shape.pixelsAreA();
   const uint32_t ctas =
       std::min(static_cast<uint32_t>(params.tiles), spreads ? mostCtas : static_cast<uint32_t>(ceilDivide(params.tiles, waves)));
-  plan.launch.grid = {split > 1 ? static_cast<uint32_t>(params.tiles * split) : ctas, gridY, 1};
+  const uint32_t together = shape.shares ? 2 : 1;  // CTAs of a cluster that have tiles of their own
+  const uint32_t clusters = (ctas + together - 1) / together;
+  plan.launch.grid = {split > 1 ? static_cast<uint32_t>(params.tiles * split) : clusters * together, gridY, 1};
   plan.launch.block = {128u * (1u + static_cast<uint32_t>(shape.consumers())), 1, 1};
-  plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
+  plan.launch.cluster = {static_cast<uint32_t>(split) * together, 1, 1};
 
   // How far a warpgroup is behind the one before it: the length of an epilogue, as far as the rings hold it. Tiles of 8-column
   // groups gained up to 5%, the others nothing.
@@ -316,7 +331,7 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   params.residual.beta = problem.beta;
   params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
 
-  const std::string_view epilogue = shape.residual ? "residual_" : shape.activated ? "activated_" : "";
+  const std::string_view epilogue = shape.residual ? "residual_" : shape.activated ? "activated_" : shape.shares ? "shared_" : "";
   const std::string_view kind = shape.kind.empty() ? elementName(problem) : shape.kind;
   plan.kernelName = fmt::format("halo_sm90_{}_{}{}", kind, shape.isFull() ? "full_" : epilogue, shape.name);
   const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
@@ -345,7 +360,8 @@ void forEachPlan(const Task& task, const HaloChoices& choices, Wants&& wants, Vi
   for (size_t m = 0; m < task.modules.size(); ++m) {
     plan.module = task.modules[m];
     for (const ShapeEntry& shape : shapesOf(task.modules[m])) {
-      if ((choices.shape && *choices.shape != shape.name) || !suits(shape, task.g) || !wants(shape) || !task.has(shape, m))
+      if ((choices.shape && *choices.shape != shape.name) || (choices.shares && *choices.shares != shape.shares) ||
+          !suits(shape, task.g) || !wants(shape) || !task.has(shape, m))
         continue;
       plan.shape = shape.name;
       for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
@@ -353,7 +369,7 @@ void forEachPlan(const Task& task, const HaloChoices& choices, Wants&& wants, Vi
         const Place& place = places.of(shape, cut);
         if (!place.isPossible) continue;
         for (const int32_t split : {1, 2, 4}) {
-          if (choices.split && *choices.split != split) continue;
+          if ((choices.split && *choices.split != split) || (shape.shares && split > 1)) continue;
           if (!canSplit(shape, place.boxes.boxes, plan.params.chunks, split)) continue;
           const Decision decision{shape, place, split, choices.lag};
           if (work(task.problem, task.bytes, task.g, decision, task.properties, plan) && !visit(plan, decision)) return;
@@ -416,12 +432,20 @@ std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properti
   const Task task(problem, properties);
   forEachPlan(task, choices, FullShapes(task, choices), [&](const HaloPlan& plan, const Decision& decision) {
     const ShapeEntry& shape = decision.shape;
-    offers.push_back({shape.name, decision.place.cut.kind, plan.params.split, plan.params.lag, shape.tileN, shape.channels(),
-                      shape.pixelsAreA(), plan.params.weightsResident, choices.dependent, plan.modelledClocks, plan.bound,
-                      plan.modelParts});
+    // Few CTAs do not wait for L2, and other cuts of 1x1 layers take longer, or as long.
+    const bool maySharePay = 2 * plan.launch.grid.count() > properties.multiprocessors &&
+                             decision.place.cut.kind == HaloCut::Dense && sharingMayPay(task.g);
+    if (shape.shares && !choices.shares && !maySharePay) return true;
+    offers.push_back({shape.name, decision.place.cut.kind, plan.params.split, plan.params.lag, shape.shares, shape.tileN,
+                      shape.channels(), shape.pixelsAreA(), plan.params.weightsResident, choices.dependent, plan.modelledClocks,
+                      plan.bound, plan.modelParts});
     return true;
   });
   fastestFirst(offers);
+  if (!choices.shape && !choices.shares) {
+    int32_t sharing = 0;
+    std::erase_if(offers, [&](const HaloOffer& offer) { return offer.shares && ++sharing > kMostSharing; });
+  }
   return offers;
 }
 
@@ -454,6 +478,7 @@ std::string HaloPlan::describe() const {
     text += fmt::format(", reduction split by {}{}", p.split, p.halves ? ", which finish half of the rows each" : "");
   if (p.lastSlices < kChunkSlices) text += fmt::format(", {} of {} slices of the last chunk", p.lastSlices, kChunkSlices);
   if (p.lag > 0) text += fmt::format(", lag {}", p.lag);
+  if (module == HaloModule::Shared) text += ", pairs share boxes";
   if (p.inputLeavesFirst) text += ", input leaves L2 first";
   text += fmt::format(
       "; grid {}x{}, {} tiles, {:.0f} waves, {:.0f}% valid; {} boxes of {} KiB slots x {}, {} weight stages{}; {} bytes "

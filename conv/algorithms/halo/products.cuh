@@ -50,9 +50,16 @@ __device__ __forceinline__ gemm::RingPosition multiplyChunks(const Cta& cta, typ
   using S = typename Cta::S;
   const Params& p = cta.params;
   Control& control = *cta.control;
-  const bool releases = threadIdx.x % 32 == 0;
+  const uint32_t lane = threadIdx.x % 32;
+  const bool releases = lane == 0;
+  // Where a pair shares boxes, the first two lanes tell a CTA each.
+  const uint32_t toldOfBoxes = Cta::kShares ? ptx::mapToCta(control.boxes.empty({}), (blockIdx.x ^ lane) & 1) : 0;
   const auto releaseBox = [&](const gemm::RingPosition& slot) {
-    if (releases) ptx::mbarrierArrive(control.boxes.empty(slot));
+    if constexpr (Cta::kShares) {
+      if (lane < 2) ptx::mbarrierArriveAtPeer(toldOfBoxes + static_cast<uint32_t>(slot.index) * sizeof(uint64_t));
+    } else {
+      if (releases) ptx::mbarrierArrive(control.boxes.empty(slot));
+    }
   };
   const auto releaseWeights = [&](const gemm::RingPosition& stage) {
     if (releases && !p.weightsResident) ptx::mbarrierArrive(control.weights.empty(stage));
@@ -68,7 +75,7 @@ __device__ __forceinline__ gemm::RingPosition multiplyChunks(const Cta& cta, typ
   int32_t lag = S::kConsumers > 1 && lags ? p.lag : 0;
   const bool isLast = consumer == S::kConsumers - 1, isFirst = S::kConsumers == 2 ? !isLast : consumer == 0;
   if (lag > 0 && !isFirst) {
-    ptx::namedBarrierSync(cta.lagBarrier(consumer - 1), 256);
+    ptx::namedBarrierSync(cta.lagBarrier(consumer - 1), 256);  // site: lag_awaited
     if (isLast) lag = 0;
   }
   int32_t steps = (end - first) * p.taps;  // at least one: said by the form of the loop, or ptxas serialises wgmma

@@ -17,7 +17,7 @@ __device__ void prepareBoxes(const Cta& cta) {
   const Params& p = cta.params;
 #pragma unroll 1  // or the code is long, and comes from far
   for (int32_t i = 0; i < p.inputMaps; ++i) ptx::prefetchTensorMap(&cta.inputMaps.of[i]);
-  cta.control->boxes.initialise(p.patchSlots, 1, Cta::S::kBoxReaders);
+  cta.control->boxes.initialise(p.patchSlots, 1, Cta::S::kBoxReaders * (Cta::kShares ? 2 : 1));
   ptx::fenceMbarrierInit();
 }
 

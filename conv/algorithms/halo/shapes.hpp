@@ -35,6 +35,17 @@
   X(k192_n128, 128)                   \
   X(k192_n200, 200)
 
+// Of pairs of CTAs that load boxes for each other, plain. X(name, pixels, multiplying warpgroups)
+#define SHIFTCONV_HALO_SHARED_SHAPES(X) \
+  X(k128_n112, 112, 2)                  \
+  X(k128_n128, 128, 2)                  \
+  X(k128_n144, 144, 2)                  \
+  X(k128_n160, 160, 2)                  \
+  X(k128_n176, 176, 2)                  \
+  X(k128_n192, 192, 2)                  \
+  X(k128_n224, 224, 2)                  \
+  X(k192_n128, 128, 3)
+
 // With pixels as operand A. X(name, blocks of 64 pixels of each of the two warpgroups, output channels)
 #define SHIFTCONV_HALO_PIXEL_SHAPES(X) \
   X(m128x2_k8, 2, 8)                   \

@@ -18,6 +18,8 @@
 //  - The reduction may be split over the CTAs of a cluster. Each warpgroup's sums are then added by one CTA in the order of ranks:
 //    the same bits every time. Or, between two CTAs, each adds half of the pixels of every block, as that is half as long: of a
 //    tile of 320 x 128 the transfer alone takes thousands of clocks.
+//  - Of large 1x1 layers two CTAs, a cluster, may have the same pixels and neighbouring tiles of channels (Cta::kShares). They load
+//    boxes in turns, for both (multicast), and each tells both what it has read. Weights are each one's own.
 //  - With pixels as operand A (PixelShape) nothing is multiplied in vain of few output channels, or of a number that 64 does not
 //    divide. Boxes, rings and weights are the same; slices of a last chunk that are zeros are left out.
 //  - A short activation, alpha, scales of channels and a bias of another type act on the sums in their registers
@@ -78,15 +80,16 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
       heldBox = multiplyTaps(cta, d, box, weight, consumer, firstBlock, tile == lagTile);
     }
     if constexpr (Cta::kFull || Cta::kActivated || S::kPixelsAreA) hold(d);
-    if (p.split > 1) ptx::clusterBarrierSync();  // nobody multiplies any more: the rings are free for sums
-    if constexpr (!Cta::kFull && S::kMayHalve) {
+    const bool splits = !Cta::kShares && p.split > 1;
+    if (splits) ptx::clusterBarrierSync();  // nobody multiplies any more: the rings are free for sums
+    if constexpr (!Cta::kFull && S::kMayHalve && !Cta::kShares) {
       if (p.halves) {
         hold(d);
         addAndFinishHalf(cta, d, own, cta.originOf(tile, consumer), consumer, firstBlock, residual);
         break;
       }
     }
-    if (p.split > 1 && !addUp(cta, d, consumer)) break;
+    if (splits && !addUp(cta, d, consumer)) break;
     if constexpr (Cta::kFull) {
       const uint32_t warp = threadIdx.x / 32 - 4;
       storeFull<kBlocks, S::kTileN>(p, d, cta.originOf(tile, consumer), static_cast<int32_t>(firstBlock),
@@ -101,6 +104,10 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
     gemm::mergeLargest(p.full.epilogue, largest);
   } else if constexpr (!S::kOverBox && !Cta::kResidual) {
     if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
+  }
+  if constexpr (Cta::kShares) {
+    __syncwarp();               // site: pair_leaves
+    ptx::clusterBarrierSync();  // nobody loads for, or tells, a CTA that has left; site: pair_leaves
   }
 }
 
@@ -117,21 +124,27 @@ __device__ void runRoles(const Cta& cta) {
     const bool serves = Cta::kResidual && warp >= 2 && warp < 2 + S::kConsumers;
     if (serves && ptx::electOne()) prepareResiduals(cta, warp - 2);
     __syncwarp();  // site: barriers_ready
+    if constexpr (Cta::kShares) ptx::clusterBarrierArriveRelaxed();
     // The loading lanes prepared the barriers that they use and go on at once, except where a box reaches into what the others
     // have zeroed. One barrier each way: compute-sanitizer wants a barrier of the whole CTA to be at one place in the program.
     ptx::namedBarrierArrive(kBegin, S::kThreads);
     if (cta.params.boxesDiffer) ptx::namedBarrierSync(kZeroed, S::kThreads);
+    if constexpr (Cta::kShares) ptx::clusterBarrierWait();  // site: peer_ready
     if (warp == 0 && ptx::electOne()) loadBoxes(cta);
     if (warp == 1 && ptx::electOne()) loadWeights(cta);
     if (serves && ptx::electOne()) loadFirstResiduals(cta, warp - 2);
-    __syncwarp();                                         // site: loads_issued
-    if (cta.params.split > 1) ptx::clusterBarrierSync();  // see multiply; site: loaders_meet_cluster
+    __syncwarp();                                                         // site: loads_issued
+    if (Cta::kShares || cta.params.split > 1) ptx::clusterBarrierSync();  // see multiply; site: loaders_meet_cluster
     if (serves && ptx::electOne()) serveResiduals(cta, warp - 2);
   } else {
     if constexpr (S::kConsumers > 1) ptx::claimRegistersUpTo<S::kMultiplyingRegisters>();
     prepareShared(cta);
     if (cta.params.boxesDiffer) ptx::namedBarrierArrive(kZeroed, S::kThreads);
     ptx::namedBarrierSync(kBegin, S::kThreads);
+    if constexpr (Cta::kShares) {
+      ptx::clusterBarrierArriveRelaxed();
+      ptx::clusterBarrierWait();  // site: peer_ready
+    }
     if constexpr (S::kFirstBlocks == S::kSecondBlocks || S::kConsumers == 1) {
       multiply<S::kFirstBlocks>(cta, warpgroup - 1, S::kSeparate ? 0 : (warpgroup - 1) * S::kFirstBlocks);
     } else {
@@ -169,6 +182,17 @@ __device__ void runRoles(const Cta& cta) {
 /// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, F16, 1, 1, 224, Common, Own, 0, Plain), or with Activated.
 #define SHIFTCONV_HALO_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING, TAIL, EPILOGUE) \
   SHIFTCONV_HALO_KERNEL_OF(NAME, KIND, EPILOGUE, SHIFTCONV_HALO_SHAPE(FIRST, SECOND, N, SHARE, STAGING, TAIL))
+
+/// Of pairs of CTAs that load boxes for each other. SHIFTCONV_HALO_SHARED_KERNEL(halo_sm90_f16_shared_k128_n200, F16, 200, 2)
+#define SHIFTCONV_HALO_SHARED_KERNEL(NAME, KIND, N, MULTIPLYING)                                                                   \
+  SHIFTCONV_KERNEL(                                                                                                                \
+      NAME, extern "C" __global__ void __launch_bounds__(128 * (1 + MULTIPLYING), 1) NAME(                                         \
+                const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
+                const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
+        using namespace shiftconv::kernels::halo;                                                                                  \
+        runRoles(Cta<KIND, SHIFTCONV_HALO_SHAPE(1, 1, N, Common, Own, 0, MULTIPLYING), Epilogue::Plain, true>(                     \
+            inputMaps, filter, output, output, params));                                                                           \
+      })
 
 /// With three multiplying warpgroups. SHIFTCONV_HALO_WIDE_KERNEL(halo_sm90_f16_k192_n200, F16, 200, Plain), or with Activated.
 #define SHIFTCONV_HALO_WIDE_KERNEL(NAME, KIND, N, EPILOGUE) \

@@ -23,9 +23,9 @@ constexpr std::array<OptionDescription, 6> kOptions{
     {{"tile", "64x16 to 192x128", "output pixels x output channels of a CTA"},
      {"stages", "1 to 9", "of the ring of operands; one serves a reduction of one step alone"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
-     {"share", "none, pixels, filter, both",
-      "operands that pairs of CTAs load for each other: with neighbouring tiles of channels their pixels, of pixels their filter; "
-      "none where split is given and share is not"},
+     {"share", "none, pixels, filter, both, 4x1, 1x4, 4x2, 2x4",
+      "operands that CTAs of a cluster load for each other: with neighbouring tiles of channels their pixels, of pixels their "
+      "filter; in pairs, or so many with the same pixels x with the same filter; none where split is given and share is not"},
      {"pieces", "yes, no",
       "threads copy the operands of a 1x1 filter without stride, padding or groups, not the copy engine; the only way where rows "
       "are no whole 16 bytes"},
@@ -79,7 +79,7 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
         .add("tile", im2colTileNames()[made.tile])
         .add("stages", made.params.stages)
         .add("split", 1 << made.params.splitShift)
-        .addIf(made.shared() != Shared::None, "share", im2colSharedNames()[static_cast<size_t>(made.shared())])
+        .addIf(made.shared != Shared::None, "share", im2colSharedNames()[static_cast<size_t>(made.shared)])
         .addIf(made.params.pieces.bytes == kMapBytes, "pieces", "yes")
         .addIf(made.params.filterAhead, kFilterDependentOption.name, toString(Dependence::Filter))
         .addIf(made.launch.programmaticDependent != made.dependsByDefault, kFilterDependentOption.name,
@@ -113,7 +113,8 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     return fmt::format(
         "im2col_sm90 has no kernel for the options {}: there are tiles of 64, 128 and 192 pixels, the stages have to fit into "
         "shared memory, a reduction is split in tiles of 64 or 128 pixels x 64 or 128 channels of f16 or bf16, with a chunk of 64 "
-        "channels or more for each CTA, large tiles of f16 or bf16 share operands, only pixels where the filter has taps, and "
+        "channels or more for each CTA, tiles of f16 or bf16 share operands, only pixels where the input is split along the depth, "
+        "and "
         "pieces are of a 1x1 filter without stride, padding or groups",
         options);
   }

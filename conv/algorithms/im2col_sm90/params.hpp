@@ -42,7 +42,7 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channe
   return groups * kGroupPixels * (channels + kSumsPadFloats) * 4;
 }
 
-/// What the CTAs of a cluster have in common. Of operands each loads its part, half of the rows of a stage, for both of a pair.
+/// What the CTAs of a cluster have in common. Of operands each loads its part of the rows of a stage, for all that share them.
 enum class InCluster : uint8_t { Nothing, Reduction, Operands };
 
 /// Of the sums that a CTA gets from the others that share the reduction of its tile.
@@ -79,10 +79,10 @@ struct Params {
   int32_t splitShift = 0;     ///< 2^splitShift CTAs, a cluster, share the chunks of a tile
   int32_t stagingOffset = 0;  ///< of staged outputs, from the stages; after them, and sums, where a residual waits
   int32_t pieceBytes = 16;    ///< that rows of outputs and of a waiting residual consist of: 4, 8 or 16, or one element
-  /// 1: the CTAs whose ranks in the cluster differ by 1 have neighbouring tiles of channels, and share their pixels. Divisor of
-  /// channelTiles: pairs of tiles, then, of which the last one may have nothing to do.
-  int32_t pixelsShared = 0;
-  int32_t filterShared = 0;  ///< likewise those with neighbouring tiles of pixels, and their filter; with both, ranks differ by 2
+  /// 2^pixelsShift CTAs whose ranks in the cluster follow one another have neighbouring tiles of channels, and share their pixels.
+  /// Divisor of channelTiles: so many tiles together, then, of which the last ones may have nothing to do.
+  int32_t pixelsShift = 0;
+  int32_t filterShift = 0;  ///< likewise 2^filterShift with neighbouring tiles of pixels, whose ranks are 2^pixelsShift apart
   Packed packed = Packed::No;
   LeanFlags lean;                ///< of 16 bits: where outputs are whole 16 bytes
   bool rectifiesNarrow = false;  ///< Lean::Rectified where they are not; the others are less frequent

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -34,11 +35,20 @@ using namespace rates::im2col_sm90;
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kSharedNames{"none", "pixels", "filter", "both"};  // in the order of Shared
-bool sharesPixels(Shared shared) { return shared == Shared::Pixels || shared == Shared::Both; }
-bool sharesFilter(Shared shared) { return shared == Shared::Filter || shared == Shared::Both; }
+// In the order of Shared. Of clusters of more than two: CTAs that share pixels x CTAs that share a filter.
+constexpr std::array<std::string_view, 8> kSharedNames{"none", "pixels", "filter", "both", "4x1", "1x4", "4x2", "2x4"};
+/// Logarithms of the CTAs that share an operand.
+struct SharedShifts {
+  int32_t pixels, filter;
+};
+constexpr std::array<SharedShifts, kSharedNames.size()> kSharedShifts{
+    {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {0, 2}, {2, 1}, {1, 2}}};
+constexpr SharedShifts shiftsOf(Shared shared) { return kSharedShifts[static_cast<size_t>(shared)]; }
+static_assert(shiftsOf(Shared::BothFourFilter).filter == 2 && shiftsOf(Shared::Both).pixels == 1);
+constexpr int64_t kAtomRows = 8;  // of the 128-byte swizzle: what a CTA loads of an operand begins with a whole one
 
 constexpr int64_t kLeastSharedSteps = 4;  // of a reduction, for the planner to share operands: shorter ones are mostly a start
+constexpr int64_t kLeastFourSteps = 8;    // likewise, by four CTAs and more
 constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
 constexpr int64_t kMostGroups = 65535;    // CTAs of a grid along y
 constexpr int64_t kLeastDeepSteps = 16;  // of a reduction that is offered all shared memory; shorter ones gained 3 % at most (H200)
@@ -136,11 +146,13 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   // Of 128 bytes, whatever they are: 8-bit operands have twice the rate.
   const double products = static_cast<double>(tile.pixels) * tile.channels * chunkChannels(2) /
                           (rates.of(Resource::TensorCore) * productShare(tile.channels));
-  // Of rows that a CTA shares it asks for half.
-  const double sharedRows = plan.params.pixelsShared * tile.pixels + plan.params.filterShared * tile.channels;
-  const double loadBytes = (rows - sharedRows + sharedRows / kSharedRate) * rowBytes;
+  // Of rows that a CTA shares it asks for its part.
+  const auto [pixelsShift, filterShift] = shiftsOf(plan.shared);
+  const double loadBytes =
+      (tile.pixels / std::pow(kSharedRate, pixelsShift) + tile.channels / std::pow(kSharedRate, filterShift)) * rowBytes;
+  const double ownRows = (tile.pixels >> pixelsShift) + (tile.channels >> filterShift);
   const double requests = plan.isInPieces() ? rows * kRowBytes / plan.params.pieces.bytes / kPiecesPerClock
-                                            : (rows - sharedRows / 2) / rates.rowsPerClock(p.groupChannels() * elementBytes(p));
+                                            : ownRows / rates.rowsPerClock(p.groupChannels() * elementBytes(p));
   const double loads = std::max(loadBytes / kLoadBytesPerClock, requests), step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * 2 /
                           (plan.params.packed != Packed::No ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
@@ -149,7 +161,7 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
   const double reduction = split == 1 ? 0 : kReductionClocks + receivedBytes(split, tile.channels) / kSumBytesPerClock;
   const double work = ctas * (kCtaClocks + steps * step + (epilogue + reduction) / split);
-  const double peers = plan.shared() == Shared::None ? 0 : kPeersClocks;
+  const double peers = plan.shared == Shared::None ? 0 : kPeersClocks;
   const double loneLoads = loadBytes / rates.loneL2ToShared.perClock * (plan.isDeep() ? kDeepShare : 1);
   const double chain = rounds * (rates.startClocks.perClock + peers + epilogue + reduction) + steps * std::max(step, loneLoads);
   const double memory = task.bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
@@ -242,13 +254,14 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   const Problem& p = task.p;
   const device::Properties& properties = task.properties;
   Params& params = plan.params;
-  const Shared sharing = choices.shared.value_or(Shared::None);
-  const int32_t ofPixels = sharesPixels(sharing) ? 2 : 1, ofFilter = sharesFilter(sharing) ? 2 : 1;
-  if (sharesFilter(sharing) && params.window.isUsed) return "tiles of pixels leave out taps of their own, and share no filter";
+  plan.shared = choices.shared.value_or(Shared::None);
+  params.pixelsShift = shiftsOf(plan.shared).pixels;
+  params.filterShift = shiftsOf(plan.shared).filter;
+  const int32_t ofPixels = 1 << params.pixelsShift, ofFilter = 1 << params.filterShift;
+  if (ofFilter > 1 && p.splitD != 0) return "tiles of pixels in different tensors have taps of their own, and share no filter";
+  if (tile.channels % (kAtomRows * ofFilter) != 0) return "the parts of a filter that CTAs share are whole groups of 8 channels";
   plan.filter.box[2] = static_cast<uint32_t>(tile.channels / ofFilter);
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
-  params.pixelsShared = ofPixels - 1;
-  params.filterShared = ofFilter - 1;
   const int64_t channelTiles = roundUp(ceilDivide(groupColumns(p), tile.channels), int64_t{ofPixels});
   params.channelTiles = divisor(channelTiles / ofPixels);
   const int64_t sliceTiles = ceilDivide(task.planePixels, int64_t{tile.pixels});
@@ -306,13 +319,17 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   return {};
 }
 
-constexpr std::array<Launching, 7> kLaunchings{{{1, Shared::None, false},
-                                                {2, Shared::None, false},
-                                                {4, Shared::None, false},
-                                                {1, Shared::Pixels, false},
-                                                {1, Shared::Filter, false},
-                                                {1, Shared::Both, false},
-                                                {1, Shared::None, true}}};
+constexpr std::array<Launching, 11> kLaunchings{{{1, Shared::None, false},
+                                                 {2, Shared::None, false},
+                                                 {4, Shared::None, false},
+                                                 {1, Shared::Pixels, false},
+                                                 {1, Shared::Filter, false},
+                                                 {1, Shared::Both, false},
+                                                 {1, Shared::PixelsOfFour, false},
+                                                 {1, Shared::FilterOfFour, false},
+                                                 {1, Shared::BothFourPixels, false},
+                                                 {1, Shared::BothFourFilter, false},
+                                                 {1, Shared::None, true}}};
 constexpr int64_t kMostRowInPieces = 256;  // bytes; the copy engine was as fast from 97 on, and rarely slower from 256 (H200)
 
 /// Of the outputs of all tiles, the share that exists.
@@ -329,10 +346,19 @@ bool mayPay(const Task& task, const Tile& tile, Shared shared) {
   const Problem& p = task.p;
   const int64_t pixelTiles = ceilDivide(task.pixels, tile.pixels), channelTiles = ceilDivide(groupColumns(p), tile.channels);
   const int64_t paired =
-      roundUp(channelTiles, int64_t{sharesPixels(shared) ? 2 : 1}) * roundUp(pixelTiles, int64_t{sharesFilter(shared) ? 2 : 1});
+      roundUp(channelTiles, int64_t{1} << shiftsOf(shared).pixels) * roundUp(pixelTiles, int64_t{1} << shiftsOf(shared).filter);
   return static_cast<double>(paired) <= kMostPairing * static_cast<double>(pixelTiles * channelTiles) &&
          2 * pixelTiles * channelTiles * p.groups > task.properties.multiprocessors &&
          task.window.taps() * ceilDivide(p.groupChannels(), chunkOf(p)) >= kLeastSharedSteps;
+}
+
+bool isOfFour(Shared shared) { return shiftsOf(shared).pixels + shiftsOf(shared).filter > 1; }
+/// Of clusters of four CTAs and more, the most clocks that they may be modelled to take, over those of the better pairs of their
+/// tile. The model knows little of what sharing by four gains. It was fastest where long reductions are one wave of such clusters.
+double foursLimit(const Task& task, const Im2colPlan& plan) {
+  const int64_t steps = task.window.taps() * plan.params.chunks, ctas = plan.launch.grid.count();
+  if (steps >= kLeastFourSteps && ctas <= mostClusteredCtas(task.properties, plan.launch.cluster.x)) return 1;
+  return plan.shared == Shared::Both ? kFoursGain : 0;
 }
 
 }  // namespace
@@ -408,7 +434,7 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
       Im2colChoices some = choices;
       some.split = split;
       some.shared = shared;
-      const Beginning& beginning = beginningOf(kernel->tile.pixels / (sharesPixels(shared) ? 2 : 1), inPieces);
+      const Beginning& beginning = beginningOf(kernel->tile.pixels >> shiftsOf(shared).pixels, inPieces);
       if (!beginning.isPossible) continue;
       Im2colPlan plan = beginning.plan;
       plan.tile = i;
@@ -416,8 +442,8 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
       if (!complete(task, kernel->tile, some, plan).empty()) continue;
       // Splitting is for tiles that leave multiprocessors idle.
       if (!choices.split && split > 1 && plan.launch.grid.count() > kMostSplitWaves * properties.multiprocessors) continue;
-      if (!choices.shared && shared == Shared::Both && plan.modelledClocks > kFoursGain * pairs) continue;
-      if (shared != Shared::None) pairs = std::min(pairs, plan.modelledClocks);
+      if (!choices.shared && isOfFour(shared) && plan.modelledClocks > foursLimit(task, plan) * pairs) continue;
+      if (shared != Shared::None && !isOfFour(shared)) pairs = std::min(pairs, plan.modelledClocks);
       if (!choices.stages && plan.deepStages != 0) {
         some.stages = plan.deepStages;
         Im2colPlan& deep = plans.emplace_back(plan);
@@ -434,13 +460,9 @@ Tiling Im2colPlan::tiling() const {
   return {kTiles[tile].pixels,
           kTiles[tile].channels,
           1 << params.splitShift,
-          {params.stages, static_cast<int32_t>(shared()), params.pieces.bytes},
+          {params.stages, static_cast<int32_t>(shared), params.pieces.bytes},
           modelParts};
 }
-
-Shared Im2colPlan::shared() const { return static_cast<Shared>(params.pixelsShared | params.filterShared << 1); }
-static_assert(static_cast<int>(Shared::Pixels) == 1 && static_cast<int>(Shared::Filter) == 2 &&
-              static_cast<int>(Shared::Both) == 3);
 
 std::string Im2colPlan::kernelName() const {
   constexpr std::array<std::string_view, 3> kSuffixes{"", "_split", "_shared"};  // in the order of InCluster
@@ -453,8 +475,8 @@ std::string Im2colPlan::describe() const {
       "{}, tiles of {} pixels x channels, reduction split by {}{}; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} "
       "clocks",
       kernelName(), kTileNames[tile], 1 << params.splitShift,
-      shared() == Shared::None ? "" : fmt::format(", pairs share {}", kSharedNames[static_cast<size_t>(shared())]),
-      launch.grid.count(), params.stages, launch.dynamicSharedBytes, modelledClocks);
+      shared == Shared::None ? "" : fmt::format(", sharing {}", kSharedNames[static_cast<size_t>(shared)]), launch.grid.count(),
+      params.stages, launch.dynamicSharedBytes, modelledClocks);
 }
 
 std::vector<std::string> Im2colPlan::warpRoles() const {

@@ -23,8 +23,8 @@
 namespace shiftconv::plan::sm90 {
 
 /// Operands that CTAs of a cluster share: those with neighbouring tiles of channels their pixels, those with neighbouring tiles of
-/// pixels their filter.
-enum class Shared : uint8_t { None, Pixels, Filter, Both };
+/// pixels their filter. Where it says nothing else, two share an operand.
+enum class Shared : uint8_t { None, Pixels, Filter, Both, PixelsOfFour, FilterOfFour, BothFourPixels, BothFourFilter };
 
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct Im2colChoices {
@@ -44,6 +44,7 @@ struct Im2colPlan {
   LaunchConfig launch{};
   std::string kind;  ///< "f16", "bf16", or input and filter: "e4m3_e4m3"
   size_t tile = 0;
+  Shared shared = Shared::None;
   kernels::im2col::InCluster kernel{};  ///< what its kernel can do: kernels that share operands also run where nothing is shared
   bool dependsByDefault = false;        ///< programmatic dependent launch, unless the options say otherwise
   int32_t deepStages = 0;  ///< as many as a CTA has room for that has a multiprocessor alone, where that is more than usual; or 0
@@ -51,7 +52,6 @@ struct Im2colPlan {
   std::array<float, 4> modelParts{};  ///< loads over products, and device memory and the chain of one CTA over the work of all
   Resource bound = Resource::TensorCore;
 
-  Shared shared() const;
   /// Threads copy operands, and none of the maps above is used.
   bool isInPieces() const { return params.pieces.bytes != 0; }
   bool isDeep() const { return deepStages != 0 && params.stages == deepStages; }

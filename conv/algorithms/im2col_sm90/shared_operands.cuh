@@ -1,6 +1,7 @@
 // The place of a CTA in a cluster whose CTAs share operands: those with neighbouring tiles of channels their pixels, those with
-// neighbouring tiles of pixels their filter. Of an operand that it shares a CTA loads one half of a stage's rows, for itself and
-// for the other one. Each expects all bytes of its own stage, and each tells everybody who loads for it that it has read a stage.
+// neighbouring tiles of pixels their filter; two or four of either. Of an operand that it shares a CTA loads its part of a stage's
+// rows, for itself and for the others. Each expects all bytes of its own stage, and each tells everybody who loads for it that it
+// has read a stage.
 #pragma once
 
 #include <cstdint>
@@ -21,33 +22,50 @@ struct OperandPart {
 class SharedOperands {
  public:
   __device__ __forceinline__ explicit SharedOperands(const Params& params)
-      : pixels_(static_cast<uint32_t>(params.pixelsShared)), filter_(static_cast<uint32_t>(params.filterShared)) {}
+      : pixelsShift_(static_cast<uint32_t>(params.pixelsShift)), filterShift_(static_cast<uint32_t>(params.filterShift)) {}
 
-  __device__ __forceinline__ uint32_t cluster() const { return blockIdx.x >> (pixels_ + filter_); }
-  __device__ __forceinline__ uint32_t rank() const { return blockIdx.x & ((1u << (pixels_ + filter_)) - 1); }
+  __device__ __forceinline__ uint32_t cluster() const { return blockIdx.x >> (pixelsShift_ + filterShift_); }
+  __device__ __forceinline__ uint32_t rank() const { return blockIdx.x & ((1u << (pixelsShift_ + filterShift_)) - 1); }
   /// Of the tiles of the cluster's, counted from its first one in either direction.
-  __device__ __forceinline__ uint32_t channelTile(uint32_t ofCluster) const { return ofCluster << pixels_ | (rank() & pixels_); }
-  __device__ __forceinline__ uint32_t pixelTile(uint32_t ofCluster) const { return ofCluster << filter_ | rank() >> pixels_; }
+  __device__ __forceinline__ uint32_t channelTile(uint32_t ofCluster) const { return ofCluster << pixelsShift_ | column(); }
+  __device__ __forceinline__ uint32_t pixelTile(uint32_t ofCluster) const { return ofCluster << filterShift_ | row(); }
 
-  __device__ __forceinline__ OperandPart pixels(int32_t rows) const { return partOf(rows, pixels_, rank() & pixels_, pixels_); }
+  /// Of those that share the filter, which follow one another: tiles of pixels, and those before this one.
+  __device__ __forceinline__ int32_t tilesOfFilter() const { return 1 << filterShift_; }
+  __device__ __forceinline__ int32_t tilesBefore() const { return static_cast<int32_t>(row()); }
+
+  __device__ __forceinline__ OperandPart pixels(int32_t rows) const {
+    const uint32_t sharing = 1u << pixelsShift_;
+    return {static_cast<int32_t>(column()) * (rows >> pixelsShift_), pixelsShift_ != 0,
+            static_cast<uint16_t>(((1u << sharing) - 1) << (row() << pixelsShift_))};
+  }
   __device__ __forceinline__ OperandPart filter(int32_t rows) const {
-    return partOf(rows, filter_, rank() >> pixels_, filter_ << pixels_);
+    // A bit for each row of the cluster: columns of it lie as far apart as a row has CTAs.
+    const uint32_t rowsOfCluster = filterShift_ == 0 ? 1u : filterShift_ == 1 ? 1u | 1u << (1u << pixelsShift_) : fourRows();
+    return {static_cast<int32_t>(row()) * (rows >> filterShift_), filterShift_ != 0,
+            static_cast<uint16_t>(rowsOfCluster << column())};
   }
 
   /// Arrivals of each consumer's that complete a phase of an empty barrier.
-  __device__ __forceinline__ uint32_t readers() const { return 1 + pixels_ + filter_; }
-  /// The same barrier as `empty` in the CTA that this lane tells: of the first readers() lanes the own one, and then the others.
+  __device__ __forceinline__ uint32_t readers() const { return (1u << pixelsShift_) + (1u << filterShift_) - 1; }
+  /// The same barrier as `empty` in the CTA that this lane tells: of the first readers() lanes those that share pixels, the own one
+  /// first, and then those that share the filter.
   __device__ __forceinline__ uint32_t toldBy(uint32_t lane, uint32_t empty) const {
-    return ptx::mapToCta(empty, rank() ^ (lane < readers() ? lane : 0));
+    const uint32_t sharePixels = 1u << pixelsShift_;
+    const uint32_t away = lane >= readers() ? 0 : lane < sharePixels ? lane : (lane - sharePixels + 1) << pixelsShift_;
+    return ptx::mapToCta(empty, rank() ^ away);
   }
 
  private:
-  __device__ __forceinline__ OperandPart partOf(int32_t rows, uint32_t isShared, uint32_t part, uint32_t other) const {
-    return {static_cast<int32_t>(part) * (rows >> isShared), isShared != 0,
-            static_cast<uint16_t>(1u << rank() | 1u << (rank() ^ other))};
+  /// In the cluster: ranks go along a row first.
+  __device__ __forceinline__ uint32_t column() const { return blockIdx.x & ((1u << pixelsShift_) - 1); }
+  __device__ __forceinline__ uint32_t row() const { return rank() >> pixelsShift_; }
+  __device__ __forceinline__ uint32_t fourRows() const {
+    const uint32_t two = 1u | 1u << (1u << pixelsShift_);
+    return two | two << (2u << pixelsShift_);
   }
 
-  const uint32_t pixels_, filter_;  ///< 1 where the operand is shared
+  const uint32_t pixelsShift_, filterShift_;  ///< logarithms of the CTAs that share an operand
 };
 
 }  // namespace shiftconv::kernels::im2col

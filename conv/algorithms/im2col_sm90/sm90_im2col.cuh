@@ -20,7 +20,7 @@
 //  order of
 //    ranks: the same bits every time. They travel to a place of their own, so that nobody waits for the others' products; the one
 //    barrier of the cluster says that the receiver has prepared its own.
-//  - In some kernels the CTAs of a cluster share operands, in pairs: see shared_operands.cuh. Nobody leaves before everybody has
+//  - In some kernels the CTAs of a cluster share operands: see shared_operands.cuh. Nobody leaves before everybody has
 //    read what it loaded, and has told it so. A tile beyond the last one takes part with zeros.
 //  - blockIdx.y is the group: a tile has channels of one. What follows a group's channels in its last chunk has to be zeros: those
 //    of the filter would not stop a neighbour's infinities. So there the map has groups in place of images, and images in place of
@@ -151,9 +151,16 @@ class Cta {
     return {static_cast<int32_t>(index - row * p_.positionsX.divisor), static_cast<int32_t>(row - plane * p_.positionsY.divisor),
             static_cast<int32_t>(plane - image * p_.positionsZ.divisor), static_cast<int32_t>(image)};
   }
-  /// The range of positions that the tile has along each axis: one position, those between two, or all.
+  /// The range of positions that the tile has along each axis: one position, those between two, or all. Tiles that share a filter
+  /// have the range of all of them, as they read it at the same taps.
   __device__ void reach() {
-    const Position first = positionOf(firstPixel_), last = positionOf(min(firstPixel_ + kPixels, endPixel()) - 1);
+    int32_t from = firstPixel_, pixels = kPixels;
+    if constexpr (kShares) {
+      const SharedOperands shared(p_);
+      from -= shared.tilesBefore() * kPixels;
+      pixels = shared.tilesOfFilter() * kPixels;
+    }
+    const Position first = positionOf(from), last = positionOf(min(from + pixels, endPixel()) - 1);
     const auto range = [](const gemm::WindowAxis& axis, int32_t from, int32_t to, bool all, int32_t& low, int32_t& high) {
       low = axis.first + (all ? 0 : from) * axis.stride;
       high = axis.first + (all ? axis.positions - 1 : to) * axis.stride;

@@ -225,6 +225,42 @@ TEST(HopperPlans, ResidualsComeInTilesOfTheOutput) {
   }
 }
 
+/// Of 1x1 filters, where channels make whole pairs of tiles: 2 x 448 tiles of 112 pixels and 128 channels, which 66 pairs of CTAs
+/// take in turns. Offered where pixels of 592 bytes, say, begin within sectors of 32, and have more than four chunks. Asked for by shape alone a plan shares nothing: recordings name plans so.
+TEST(HopperPlans, PairsOfCtasShareBoxes) {
+  const char* const text = "32x28x56x296 f16 * 256x1x1x296 -> f16";
+  const auto plan = planOnH200(text, {"halo", "shape=k128_n112,cut=dense,share=boxes"});
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(plan->kernelName(), "halo_sm90_f16_shared_k128_n112");
+  EXPECT_EQ(plan->launches.at(0).config.grid.x, 132u);
+  EXPECT_EQ(plan->launches.at(0).config.cluster.x, 2u);
+  EXPECT_EQ(planOnH200(text, {"halo", plan->options})->options, plan->options);
+  const auto alone = planOnH200(text, {"halo", "shape=k128_n112,cut=dense"});
+  EXPECT_EQ(alone->kernelName(), "halo_sm90_f16_k128_n112");
+  EXPECT_EQ(alone->launches.at(0).config.cluster.x, 1u);
+
+  const auto sharing = [](const char* problem_, const HaloChoices& choices) {
+    Problem problem;
+    EXPECT_TRUE(parse(problem_, problem).ok());
+    int count = 0;
+    for (const HaloOffer& offer : haloOffers(problem, h200(), choices)) count += offer.shares;
+    return count;
+  };
+  HaloChoices shared;
+  shared.shares = true;
+  EXPECT_EQ(sharing(text, {}), 3) << "the best few by the model";
+  EXPECT_GT(sharing(text, shared), 3);
+  EXPECT_EQ(sharing("2x28x28x296 f16 * 256x1x1x296 -> f16", {}), 0) << "most multiprocessors idle, which wait for nobody";
+  EXPECT_GT(sharing("2x28x28x296 f16 * 256x1x1x296 -> f16", shared), 0);
+  EXPECT_EQ(sharing("32x28x56x296 f16 * 320x1x1x296 -> f16", {}), 1) << "two tiles of 192 channels, but three of 128";
+  EXPECT_EQ(sharing("32x28x56x304 f16 * 256x1x1x304 -> f16", {}), 0) << "whole sectors";
+  EXPECT_GT(sharing("32x28x56x304 f16 pitch 312 * 256x1x1x304 -> f16", {}), 0);
+  EXPECT_EQ(sharing("32x28x56x248 f16 * 256x1x1x248 -> f16", {}), 0) << "four chunks";
+  EXPECT_EQ(sharing("32x28x56x296 f16 * 128x1x1x296 -> f16", shared), 0) << "one tile of channels";
+  EXPECT_EQ(sharing("32x28x56x296 f16 * 256x3x1x296 pad 1,1,0,0 -> f16", shared), 0) << "a box serves three taps";
+  EXPECT_EQ(sharing("32x28x56x296 f16 * 256x1x1x296 -> f16 residual 1", shared), 0);
+}
+
 TEST(HopperPlans, ListsAllShapesOfHalo) {
   const plan::Algorithm* halo = nullptr;
   ASSERT_TRUE(findAlgorithm("halo", halo).ok());

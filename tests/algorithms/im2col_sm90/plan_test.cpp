@@ -185,13 +185,17 @@ TEST(HopperPlans, Im2colOffersTilesOfAGroup) {
   for (const sm90::Im2colPlan& plan : plans) EXPECT_LT(plan.tiling().channels, 128) << plan.describe();
 }
 
-/// 25 tiles of pixels and 4 of channels, so that pairs of the former are 26.
-TEST(HopperPlans, Im2colSharesOperandsInPairs) {
+/// 25 tiles of pixels and 4 of channels, so that pairs of the former are 26, and fours 28.
+TEST(HopperPlans, Im2colSharesOperands) {
   const char* const text = "32x7x7x2048 f16 * 512x1x1x2048 -> f16";
   for (const auto& [share, ctas, cluster, pixels, channels] : {std::tuple{"none", 100u, 1u, 64u, 128u},
                                                                {"pixels", 100u, 2u, 32u, 128u},
                                                                {"filter", 104u, 2u, 64u, 64u},
-                                                               {"both", 104u, 4u, 32u, 64u}}) {
+                                                               {"both", 104u, 4u, 32u, 64u},
+                                                               {"4x1", 100u, 4u, 16u, 128u},
+                                                               {"1x4", 112u, 4u, 64u, 32u},
+                                                               {"4x2", 104u, 8u, 16u, 64u},
+                                                               {"2x4", 112u, 8u, 32u, 32u}}) {
     SCOPED_TRACE(share);
     const auto plan = planOnH200(text, {"im2col_sm90", std::string("tile=64x128,share=") + share});
     ASSERT_NE(plan, nullptr);
@@ -201,10 +205,10 @@ TEST(HopperPlans, Im2colSharesOperandsInPairs) {
     EXPECT_EQ(plan->kernelName() == "im2col_sm90_f16_64x128_shared_lean", cluster > 1) << plan->kernelName();
     const auto made = sm90::im2colCandidates(plan->problem, h200(), [&] {
       sm90::Im2colChoices choices;
-      EXPECT_TRUE(sm90::im2colSharedNames().size() == 4);
+      EXPECT_TRUE(sm90::im2colSharedNames().size() == 8);
       choices.tile = 6;
       choices.split = 1;
-      for (size_t i = 0; i < 4; ++i)
+      for (size_t i = 0; i < 8; ++i)
         if (sm90::im2colSharedNames()[i] == share) choices.shared = static_cast<sm90::Shared>(i);
       return choices;
     }());
@@ -218,7 +222,7 @@ TEST(HopperPlans, Im2colSharesOperandsInPairs) {
   EXPECT_EQ(planOnH200(text, {"im2col_sm90", "tile=64x128,split=1"})->launches.at(0).config.cluster.x, 1u);
 }
 
-TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
+TEST(HopperPlans, Im2colSharesOnlyWhatCtasReadAlike) {
   const auto refused = [](const char* text, const char* options) {
     Problem problem;
     EXPECT_TRUE(parse(text, problem).ok());
@@ -227,20 +231,24 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   };
   const char* const taps = "32x17x17x512 f16 * 256x3x3x512 pad 1,1,1,1 -> f16";
   EXPECT_EQ(refused(taps, "tile=64x128,share=pixels"), "");
+  EXPECT_EQ(refused(taps, "tile=64x128,share=2x4"), "");
+  const char* const depth = "1x5x9x11x72 f16 split_d 2 * 72x3x3x2x72 pad 2,0,1,0,0,1 -> f16";  // tiles of slices in either tensor
+  EXPECT_EQ(refused(depth, "tile=64x64,share=pixels"), "");
+  EXPECT_NE(refused(depth, "tile=64x64,share=filter").find("im2col_sm90 has no kernel for the options"), std::string::npos);
   for (const char* const options :
-       {"tile=64x128,share=filter", "tile=64x128,share=both", "tile=64x16,share=pixels", "tile=64x128,split=2,share=pixels"})
+       {"tile=64x16,share=pixels", "tile=64x128,split=2,share=pixels", "tile=64x48,share=1x4"})
     EXPECT_NE(refused(taps, options).find("im2col_sm90 has no kernel for the options"), std::string::npos) << options;
   EXPECT_NE(refused("4x9x9x512 s8 * 256x1x1x512 -> s32", "tile=64x128,share=pixels").find("f16 or bf16"), std::string::npos);
   const auto sharesOf = [](const char* text) {
     Problem problem;
     EXPECT_TRUE(parse(text, problem).ok());
     std::map<sm90::Shared, int> counts;
-    for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200())) ++counts[plan.shared()];
+    for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200())) ++counts[plan.shared];
     return counts;
   };
   auto counts = sharesOf(taps);
   EXPECT_GT(counts[sm90::Shared::Pixels], 4);
-  EXPECT_EQ(counts[sm90::Shared::Filter] + counts[sm90::Shared::Both], 0);
+  EXPECT_GT(counts[sm90::Shared::Filter], 4);
   counts = sharesOf("16x32x32x512 f16 * 32x1x1x512 -> f16");  // one tile of channels
   EXPECT_EQ(counts[sm90::Shared::Pixels] + counts[sm90::Shared::Both], 0);
   EXPECT_GT(counts[sm90::Shared::Filter], 2);
@@ -250,22 +258,35 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   EXPECT_EQ(counts.size(), 1u);
   // 120 CTAs wait for their operands, and 300 of a large tile for the tensor cores: there clusters of four are not offered.
   EXPECT_GT(sharesOf("30x8x8x2048 f16 * 320x1x1x2048 -> f16")[sm90::Shared::Both], 2);
+  // Long reductions in one wave: 28 tiles of 128 pixels by 4 of 96 channels. In 7 steps it would not pay.
+  const auto foursOf = [](const char* text) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    int count = 0;
+    for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200()))
+      if (plan.shared == sm90::Shared::BothFourFilter && sm90::im2colTileNames()[plan.tile] == "128x96") ++count;
+    return count;
+  };
+  EXPECT_EQ(foursOf("8x21x21x2016 f16 * 336x1x1x2016 -> f16"), 2) << "with room for another CTA, and with all shared memory";
+  EXPECT_EQ(foursOf("8x21x21x448 f16 * 336x1x1x448 -> f16"), 0);
+  EXPECT_EQ(foursOf("16x21x21x2016 f16 * 336x1x1x2016 -> f16"), 0) << "224 CTAs";
   // 7 tiles of 96 channels are no pairs, and one CTA in 8 would have nothing to do; asked for, they share.
   const char* const odd = "8x11x11x2688 f16 * 672x1x1x2688 -> f16";
   Problem oddProblem;
   ASSERT_TRUE(parse(odd, oddProblem).ok());
   bool any = false;
   for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(oddProblem, h200())) {
-    if (plan.shared() == sm90::Shared::None) continue;
+    if (plan.shared == sm90::Shared::None) continue;
     any = true;
-    EXPECT_FALSE(plan.shared() != sm90::Shared::Filter && sm90::im2colTileNames()[plan.tile] == "64x96") << plan.describe();
+    const bool sharesPixels = plan.shared != sm90::Shared::Filter && plan.shared != sm90::Shared::FilterOfFour;
+    EXPECT_FALSE(sharesPixels && sm90::im2colTileNames()[plan.tile] == "64x96") << plan.describe();
   }
   EXPECT_TRUE(any);
   EXPECT_EQ(refused(odd, "tile=64x96,share=pixels"), "");
   Problem large;
   ASSERT_TRUE(parse("8x40x40x1152 f16 * 384x1x1x1152 -> f16", large).ok());
   for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(large, h200()))
-    EXPECT_FALSE(plan.shared() == sm90::Shared::Both && sm90::im2colTileNames()[plan.tile] == "128x128");
+    EXPECT_FALSE(plan.shared == sm90::Shared::Both && sm90::im2colTileNames()[plan.tile] == "128x128");
   // Tiles without a kernel of their own take one that could share.
   const auto alone = planOnH200("4x32x32x128 f16 * 160x1x1x128 -> f16", {"im2col_sm90", "tile=128x160,split=1"});
   ASSERT_NE(alone, nullptr);

@@ -19,7 +19,8 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"},
-        {"1x64x64x2048 f16 * 256x3x3x2048 pad 24,24,24,24 dilation 24,24 -> f16", "im2col_sm90", "im2col_sm90_f16_64x128_lean"},
+        {"1x64x64x2048 f16 * 256x3x3x2048 pad 24,24,24,24 dilation 24,24 -> f16", "im2col_sm90",
+         "im2col_sm90_f16_128x128_split_lean"},
         {"32x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "raw_rows", "raw_rows_f16_even_64_lean"},
         {"1x7x7x832 f16 * 192x1x1x832 -> f16", "thin", "thin_f16_v8_16x8_lean"},
         {"32x14x14x576 f16 * 576x3x3x1 groups 576 pad 1,1,1,1 -> f16", "channelwise", "channelwise_few_3_s1_c2_q7"}}) {
