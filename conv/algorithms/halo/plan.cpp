@@ -80,6 +80,11 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
     slots += std::min(mostSlots - slots, left / slot);
   else if (!params.weightsResident && stages < mostStages)
     stages += std::min(mostStages - stages, left / stage);
+  // Of an odd number that two warpgroups take turns in, each box waits until the one before it has come (loads.cuh).
+  if (shape.separate() && slots % 2 == 1 && slots > fewestSlots) {
+    --slots;
+    if (!params.weightsResident) stages = std::min(mostStages, (budget - slots * slot) / stage);
+  }
   params.patchSlots = static_cast<int32_t>(slots);
   params.weightStages = static_cast<int32_t>(stages);
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(layout::kSwizzle128AtomBytes + kControlBytes + slots * slot +

@@ -226,7 +226,8 @@ TEST(HopperPlans, ResidualsComeInTilesOfTheOutput) {
 }
 
 /// Of 1x1 filters, where channels make whole pairs of tiles: 2 x 448 tiles of 112 pixels and 128 channels, which 66 pairs of CTAs
-/// take in turns. Offered where pixels of 592 bytes, say, begin within sectors of 32, and have more than four chunks. Asked for by shape alone a plan shares nothing: recordings name plans so.
+/// take in turns. Offered where pixels of 592 bytes, say, begin within sectors of 32, and have more than four chunks. Asked for by
+/// shape alone a plan shares nothing: recordings name plans so.
 TEST(HopperPlans, PairsOfCtasShareBoxes) {
   const char* const text = "32x28x56x296 f16 * 256x1x1x296 -> f16";
   const auto plan = planOnH200(text, {"halo", "shape=k128_n112,cut=dense,share=boxes"});
@@ -259,6 +260,31 @@ TEST(HopperPlans, PairsOfCtasShareBoxes) {
   EXPECT_EQ(sharing("32x28x56x296 f16 * 128x1x1x296 -> f16", shared), 0) << "one tile of channels";
   EXPECT_EQ(sharing("32x28x56x296 f16 * 256x3x1x296 pad 1,1,0,0 -> f16", shared), 0) << "a box serves three taps";
   EXPECT_EQ(sharing("32x28x56x296 f16 * 256x1x1x296 -> f16 residual 1", shared), 0);
+}
+
+/// Of 227 KiB, 3 for barriers and alignment and 48 for outputs leave 176: four boxes of 20 KiB and eight weight stages of 12. Five
+/// boxes and six stages would fit, too. An odd number of slots is left where there is room for no more than three.
+TEST(HopperPlans, WarpgroupsThatOwnBoxesHaveAnEvenNumberOfSlots) {
+  Problem problem;
+  HaloChoices choices;
+  choices.cut = HaloCut::Columns;
+  choices.shape = "m128x2_k96";
+  ASSERT_TRUE(parse("8x480x832x96 f16 * 96x3x3x96 pad 0,1,0,1 stride 2,2 -> f16", problem).ok());
+  const std::vector<HaloPlan> strided = haloCandidates(problem, h200(), choices);
+  ASSERT_EQ(strided.size(), 1u);
+  EXPECT_EQ(strided[0].params.patchSlots, 4);
+  EXPECT_EQ(strided[0].params.weightStages, 8);
+  for (const char* text : {"8x240x416x192 f16 * 192x3x3x192 pad 0,1,0,1 stride 2,2 -> f16",
+                           "32x112x112x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "32x48x48x256 f16 * 64x1x1x256 -> f16"}) {
+    ASSERT_TRUE(parse(text, problem).ok());
+    int separate = 0;
+    for (const HaloPlan& plan : haloCandidates(problem, h200())) {
+      if (!plan.shape.starts_with("k64x2") && !plan.shape.starts_with("m")) continue;
+      ++separate;
+      EXPECT_TRUE(plan.params.patchSlots % 2 == 0 || plan.params.patchSlots == 3) << text << ": " << plan.describe();
+    }
+    EXPECT_GT(separate, 5);
+  }
 }
 
 TEST(HopperPlans, ListsAllShapesOfHalo) {
