@@ -106,8 +106,8 @@ layout::MapType mapTypeOf(const Problem& p) {
 constexpr int32_t kMostSharing = 3;  ///< offers of pairs that share boxes, the best by the model; it tells them from others badly
 
 /// Pixels that are an odd number of 16 bytes apart begin within a sector of L2, so that a row of a box touches five sectors, not
-/// four. There large 1x1 layers with more than four chunks took 0.83 of the time of the same tile without a pair, and others 1.0
-/// (geometric means of 68 and 300, H200).
+/// four. There large 1x1 layers with more than four chunks took 0.83 of the time of the same tile without a pair, and others 0.98
+/// (geometric means of 68 and 360, H200).
 bool sharingMayPay(const Geometry& g) {
   constexpr int64_t kSectorBytes = 32, kFewestChunks = 5;
   return g.inputPitch * g.elementBytes % kSectorBytes != 0 &&
