@@ -62,7 +62,7 @@ Status readHalo(std::string_view text, HaloChoices& choices) {
   if (cut) choices.cut = kCuts[*cut];
   std::optional<size_t> share;
   if (Status status = values.choice("share", kShareNames, share); !status.ok()) return status;
-  if (share || shape) choices.shares = share.value_or(0) != 0;
+  if (share || shape) choices.sharesBoxes = share.value_or(0) != 0;
   std::optional<uint32_t> split, lag;
   if (Status status = values.number("split", 1, 4, 1, split); !status.ok()) return status;
   if (split) choices.split = static_cast<int32_t>(*split);
@@ -107,7 +107,7 @@ std::string optionsOf(const HaloOffer& offer) {
       .add("cut", toString(offer.cut))
       .add("split", offer.split)
       .add("lag", offer.lag)
-      .addIf(offer.shares, "share", kShareNames[1])
+      .addIf(offer.sharesBoxes, "share", kShareNames[1])
       .addIf(offer.dependent != Dependence::Launch, kFilterDependentOption.name, toString(offer.dependent))
       .text();
 }
@@ -147,7 +147,7 @@ class Halo final : public Algorithm {
  private:
   static Status complete(const HaloOffer& offer, const Problem& problem, const device::Properties& properties, Plan& plan) {
     const std::vector<HaloPlan> plans = haloCandidates(
-        problem, properties, {offer.cut, std::string(offer.shape), offer.split, offer.lag, offer.shares, offer.dependent});
+        problem, properties, {offer.cut, std::string(offer.shape), offer.split, offer.lag, offer.sharesBoxes, offer.dependent});
     if (plans.empty()) return {StatusCode::InternalError, "halo cannot plan what it offers"};
     const HaloPlan& made = plans.front();
     using kernels::halo::Params;

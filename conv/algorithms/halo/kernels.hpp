@@ -42,13 +42,13 @@ struct ShapeEntry {
   int first, second, tileN;  ///< blocks of operand A of each warpgroup: of channels or, with pixelChannels, of pixels; pixels
   PixelShare share;
   bool overBox;
-  int tail;                 ///< pixels that some taps leave out, in tiles of whole images; 0: none
-  std::string_view kind{};  ///< "input_filter"; empty: f16 and bf16, with outputs of the same type
-  bool residual = false;    ///< with a residual, but not the whole epilogue
-  bool activated = false;   ///< with a short activation, but not the whole epilogue
-  int pixelChannels = 0;    ///< output channels of a tile where pixels are operand A; 0: weights are
-  int mostConsumers = 2;    ///< multiplying warpgroups, unless the first is the only one; third.. as the second
-  bool shares = false;      ///< two CTAs load for each other
+  int tail;                  ///< pixels that some taps leave out, in tiles of whole images; 0: none
+  std::string_view kind{};   ///< "input_filter"; empty: f16 and bf16, with outputs of the same type
+  bool residual = false;     ///< with a residual, but not the whole epilogue
+  bool activated = false;    ///< with a short activation, but not the whole epilogue
+  int pixelChannels = 0;     ///< output channels of a tile where pixels are operand A; 0: weights are
+  int mostConsumers = 2;     ///< multiplying warpgroups, unless the first is the only one; third.. as the second
+  bool sharesBoxes = false;  ///< with the CTA of the neighbouring tile of channels
 
   /// With the whole epilogue.
   bool isFull() const { return !kind.empty() && !activated; }

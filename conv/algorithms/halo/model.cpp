@@ -40,7 +40,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const double perCta = static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x));
   plan.waves = std::max(1.0, p.alternates ? std::ceil(perCta / 2) : perCta);
   const double boxes = p.alternates ? perCta / plan.waves : shape.members();
-  const double loads = static_cast<double>(boxBytes) / (shape.shares ? kSharedRate : 1) * p.chunksPerRank * boxes +
+  const double loads = static_cast<double>(boxBytes) / (shape.sharesBoxes ? kSharedRate : 1) * p.chunksPerRank * boxes +
                        (p.weightsResident ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? kFewLoadRate : 1.0);

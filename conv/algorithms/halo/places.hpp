@@ -44,7 +44,7 @@ class Task {
 
  private:
   bool suits(const ShapeEntry& shape) const {
-    if (shape.shares && (g.groups > 1 || g.t * g.r * g.s > 1)) return false;
+    if (shape.sharesBoxes && (g.groups > 1 || g.t * g.r * g.s > 1)) return false;
     if (!shape.kind.empty() && shape.kind != kind) return false;
     if (shape.pixelsAreA() && shape.pixelOutputBytes() != g.outputBytes) return false;
     return !shape.needsWholeRows() || hasWholeRows(problem);

@@ -192,7 +192,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const int64_t channelTiles = ceilDivide(g.k, tileChannels);
   const int64_t boxes = decision.place.ofOutput;
   const int64_t pixelTiles = ceilDivide(boxes, shape.members());
-  if (shape.shares && (channelTiles % 2 != 0 || params.patches > 1)) return false;
+  if (shape.sharesBoxes && (channelTiles % 2 != 0 || params.patches > 1)) return false;
   if (boxes * channelTiles * split > std::numeric_limits<int32_t>::max()) return false;
   if (split > 1 && pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   params.residual = {};
@@ -204,7 +204,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
 
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const int64_t tilesPerCta = ceilDivide(pixelTiles * channelTiles * split, multiprocessors);
-  if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0 && !shape.shares, tilesPerCta, plan))
+  if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0 && !shape.sharesBoxes, tilesPerCta, plan))
     return false;
   if (split > 1) {
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
@@ -226,7 +226,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const bool spreads = kind == HaloCut::Dense && !shape.pixelsAreA();
   const uint32_t ctas =
       std::min(static_cast<uint32_t>(params.tiles), spreads ? mostCtas : static_cast<uint32_t>(ceilDivide(params.tiles, waves)));
-  const uint32_t together = shape.shares ? 2 : 1;  // CTAs of a cluster that have tiles of their own
+  const uint32_t together = shape.sharesBoxes ? 2 : 1;  // CTAs of a cluster that have tiles of their own
   const uint32_t clusters = (ctas + together - 1) / together;
   plan.launch.grid = {split > 1 ? static_cast<uint32_t>(params.tiles * split) : clusters * together, gridY, 1};
   plan.launch.block = {128u * (1u + static_cast<uint32_t>(shape.consumers())), 1, 1};
@@ -336,7 +336,10 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   params.residual.beta = problem.beta;
   params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
 
-  const std::string_view epilogue = shape.residual ? "residual_" : shape.activated ? "activated_" : shape.shares ? "shared_" : "";
+  const std::string_view epilogue = shape.residual      ? "residual_"
+                                    : shape.activated   ? "activated_"
+                                    : shape.sharesBoxes ? "shared_"
+                                                        : "";
   const std::string_view kind = shape.kind.empty() ? elementName(problem) : shape.kind;
   plan.kernelName = fmt::format("halo_sm90_{}_{}{}", kind, shape.isFull() ? "full_" : epilogue, shape.name);
   const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
@@ -365,7 +368,7 @@ void forEachPlan(const Task& task, const HaloChoices& choices, Wants&& wants, Vi
   for (size_t m = 0; m < task.modules.size(); ++m) {
     plan.module = task.modules[m];
     for (const ShapeEntry& shape : shapesOf(task.modules[m])) {
-      if ((choices.shape && *choices.shape != shape.name) || (choices.shares && *choices.shares != shape.shares) ||
+      if ((choices.shape && *choices.shape != shape.name) || (choices.sharesBoxes && *choices.sharesBoxes != shape.sharesBoxes) ||
           !suits(shape, task.g) || !wants(shape) || !task.has(shape, m))
         continue;
       plan.shape = shape.name;
@@ -374,7 +377,7 @@ void forEachPlan(const Task& task, const HaloChoices& choices, Wants&& wants, Vi
         const Place& place = places.of(shape, cut);
         if (!place.isPossible) continue;
         for (const int32_t split : {1, 2, 4}) {
-          if ((choices.split && *choices.split != split) || (shape.shares && split > 1)) continue;
+          if ((choices.split && *choices.split != split) || (shape.sharesBoxes && split > 1)) continue;
           if (!canSplit(shape, place.boxes.boxes, plan.params.chunks, split)) continue;
           const Decision decision{shape, place, split, choices.lag};
           if (work(task.problem, task.bytes, task.g, decision, task.properties, plan) && !visit(plan, decision)) return;
@@ -440,16 +443,16 @@ std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properti
     // Few CTAs do not wait for L2, and other cuts of 1x1 layers take longer, or as long.
     const bool maySharePay = 2 * plan.launch.grid.count() > properties.multiprocessors &&
                              decision.place.cut.kind == HaloCut::Dense && sharingMayPay(task.g);
-    if (shape.shares && !choices.shares && !maySharePay) return true;
-    offers.push_back({shape.name, decision.place.cut.kind, plan.params.split, plan.params.lag, shape.shares, shape.tileN,
+    if (shape.sharesBoxes && !choices.sharesBoxes && !maySharePay) return true;
+    offers.push_back({shape.name, decision.place.cut.kind, plan.params.split, plan.params.lag, shape.sharesBoxes, shape.tileN,
                       shape.channels(), shape.pixelsAreA(), plan.params.weightsResident, choices.dependent, plan.modelledClocks,
                       plan.bound, plan.modelParts});
     return true;
   });
   fastestFirst(offers);
-  if (!choices.shape && !choices.shares) {
+  if (!choices.shape && !choices.sharesBoxes) {
     int32_t sharing = 0;
-    std::erase_if(offers, [&](const HaloOffer& offer) { return offer.shares && ++sharing > kMostSharing; });
+    std::erase_if(offers, [&](const HaloOffer& offer) { return offer.sharesBoxes && ++sharing > kMostSharing; });
   }
   return offers;
 }

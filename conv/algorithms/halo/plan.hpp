@@ -27,7 +27,7 @@ struct HaloChoices {
   std::optional<std::string> shape;  ///< a name of halo_shapes.hpp
   std::optional<int32_t> split;      ///< CTAs that share the reduction of a tile: 1, 2 or 4
   std::optional<int32_t> lag;        ///< taps between the warpgroups, bounded by what the rings hold
-  std::optional<bool> shares;        ///< whether two CTAs load boxes for each other
+  std::optional<bool> sharesBoxes;   ///< whether two CTAs load boxes for each other
   Dependence dependent = Dependence::Launch;
 };
 
@@ -62,7 +62,7 @@ struct HaloOffer {
   std::string_view shape;
   HaloCut cut;
   int32_t split, lag;
-  bool shares;
+  bool sharesBoxes;
   int32_t tilePixels, tileChannels;
   bool pixelsAreA, weightsStay;
   Dependence dependent;

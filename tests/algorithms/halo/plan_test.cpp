@@ -244,11 +244,11 @@ TEST(HopperPlans, PairsOfCtasShareBoxes) {
     Problem problem;
     EXPECT_TRUE(parse(problem_, problem).ok());
     int count = 0;
-    for (const HaloOffer& offer : haloOffers(problem, h200(), choices)) count += offer.shares;
+    for (const HaloOffer& offer : haloOffers(problem, h200(), choices)) count += offer.sharesBoxes;
     return count;
   };
   HaloChoices shared;
-  shared.shares = true;
+  shared.sharesBoxes = true;
   EXPECT_EQ(sharing(text, {}), 3) << "the best few by the model";
   EXPECT_GT(sharing(text, shared), 3);
   EXPECT_EQ(sharing("2x28x28x296 f16 * 256x1x1x296 -> f16", {}), 0) << "most multiprocessors idle, which wait for nobody";
