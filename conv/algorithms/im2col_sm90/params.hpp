@@ -63,7 +63,7 @@ struct RowPieces {
   const uint8_t* filter = nullptr;
   int32_t inputPitch = 0;  ///< bytes from a pixel to the next
   int32_t rowBytes = 0;    ///< of a pixel's channels, which is also from a row of the filter to the next
-  int32_t bytes = 0;       ///< of a piece: 16, 8 or 4; 0: the copy engine loads rows
+  int32_t bytes = 0;       ///< that rows consist of: 16, 8 or 4, a piece; 2 or 1, shifted words; 0: the copy engine loads rows
 };
 
 struct Params {

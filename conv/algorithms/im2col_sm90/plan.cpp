@@ -151,7 +151,7 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   const double loadBytes =
       (tile.pixels / std::pow(kSharedRate, pixelsShift) + tile.channels / std::pow(kSharedRate, filterShift)) * rowBytes;
   const double ownRows = (tile.pixels >> pixelsShift) + (tile.channels >> filterShift);
-  const double requests = plan.isInPieces() ? rows * kRowBytes / plan.params.pieces.bytes / kPiecesPerClock
+  const double requests = plan.isInPieces() ? rows * kRowBytes / std::max(plan.params.pieces.bytes, 2) / kPiecesPerClock
                                             : ownRows / rates.rowsPerClock(p.groupChannels() * elementBytes(p));
   const double loads = std::max(loadBytes / kLoadBytesPerClock, requests), step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * 2 /
@@ -163,7 +163,9 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   const double work = ctas * (kCtaClocks + steps * step + (epilogue + reduction) / split);
   const double peers = plan.shared == Shared::None ? 0 : kPeersClocks;
   const double loneLoads = loadBytes / rates.loneL2ToShared.perClock * (plan.isDeep() ? kDeepShare : 1);
-  const double chain = rounds * (rates.startClocks.perClock + peers + epilogue + reduction) + steps * std::max(step, loneLoads);
+  const double waits = plan.shiftsWords() ? steps * kShiftedClocks * (1 + ceilDivide(tile.channels, tile.pixels)) : 0;
+  const double chain =
+      rounds * (rates.startClocks.perClock + peers + epilogue + reduction + waits) + steps * std::max(step, loneLoads);
   const double memory = task.bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
   plan.modelParts = {static_cast<float>(loads / products), static_cast<float>(memory / work), static_cast<float>(chain / work)};
@@ -461,7 +463,8 @@ Tiling Im2colPlan::tiling() const {
           kTiles[tile].channels,
           1 << params.splitShift,
           {params.stages, static_cast<int32_t>(shared), params.pieces.bytes},
-          modelParts};
+          modelParts,
+          shiftsWords() ? "im2col_unaligned" : ""};
 }
 
 std::string Im2colPlan::kernelName() const {

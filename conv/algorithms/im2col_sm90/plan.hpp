@@ -54,6 +54,7 @@ struct Im2colPlan {
 
   /// Threads copy operands, and none of the maps above is used.
   bool isInPieces() const { return params.pieces.bytes != 0; }
+  bool shiftsWords() const { return params.pieces.bytes % 4 != 0; }  ///< rows that begin anywhere
   bool isDeep() const { return deepStages != 0 && params.stages == deepStages; }
   std::string kernelName() const;
   Tiling tiling() const;

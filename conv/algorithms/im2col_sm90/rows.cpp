@@ -8,8 +8,6 @@ namespace shiftconv::plan::sm90 {
 
 namespace {
 
-constexpr int64_t kLeastPiece = 4;  // bytes of a cp.async
-
 bool isPlainMatrix(const Problem& p) { return isPixelByPixel(p) && p.groups == 1 && !p.isSplit(); }
 
 }  // namespace
@@ -26,19 +24,15 @@ int32_t rowPieceBytes(const Problem& p) {
 }
 
 bool canUseMaps(const Problem& p) { return rowPieceBytes(p) == kMapBytes; }
-bool canCopyPieces(const Problem& p) { return isPlainMatrix(p) && rowPieceBytes(p) >= kLeastPiece; }
+bool canCopyPieces(const Problem& p) { return isPlainMatrix(p); }
 
 std::string rowRefusal(const Problem& p) {
-  const bool isMatrix = isPlainMatrix(p);
-  const int64_t piece = isMatrix ? kLeastPiece : kMapBytes, whole = piece / bytesOf(p.inputType);
-  const auto why = [&] {
-    return isMatrix ? fmt::format("rows of whole {} bytes", piece)
-                    : fmt::format("rows of whole {} bytes; of {} for a 1x1 filter without stride, padding or groups", piece,
-                                  kLeastPiece);
-  };
-  if (p.c % whole != 0) return fmt::format("needs C to be a multiple of {} ({}), but C is {}", whole, why(), p.c);
+  if (canCopyPieces(p)) return {};
+  const int64_t whole = mapChannels(p);
+  constexpr const char* kWhy = "rows of whole 16 bytes, except for a 1x1 filter without stride, padding or groups";
+  if (p.c % whole != 0) return fmt::format("needs C to be a multiple of {} ({}), but C is {}", whole, kWhy, p.c);
   if (p.inputPitch() % whole != 0)
-    return fmt::format("needs input_pixel_pitch to be a multiple of {} elements ({}), but it is {}", whole, why(), p.inputPitch());
+    return fmt::format("needs input_pixel_pitch to be a multiple of {} elements ({}), but it is {}", whole, kWhy, p.inputPitch());
   return {};
 }
 

@@ -1,6 +1,6 @@
-// im2col_sm90 of a matrix whose operands the threads that multiply copy, in pieces of 16, 8 or 4 bytes, to where the copy engine
-// would have put them: 1x1 filters on, say, 116 channels of f16 or 184 of 8 bits, as the copy engine steps by 16 bytes; and on few
-// channels, as it takes 2 to 3 clocks a row, however short rows are.
+// im2col_sm90 of a matrix whose operands the threads that multiply copy to where the copy engine would have put them: 1x1 filters
+// on, say, 116 channels of f16 or 184 of 8 bits, as the copy engine steps by 16 bytes; and on few channels, as it takes 2 to 3
+// clocks a row, however short rows are. Rows of whole 16, 8 or 4 bytes come in pieces of that size, others in shifted words.
 //
 // GEMM view: as in sm90_im2col.cuh; one tap.
 //
@@ -10,6 +10,7 @@
 //  - Two rounds of stages in turns: the chunks of one are multiplied while those of the next are on their way. Of a constant filter
 //    the first round comes before the run ahead has ended.
 //  - A thread has one piece of every so many rows, so that neighbouring threads copy neighbouring bytes and little is computed.
+//  - Shifted words are there when a round has been asked for: other CTAs of the multiprocessor multiply meanwhile.
 //  - What lies beyond the last pixel, channel or byte of a row becomes zeros on both sides: a NaN of a neighbour, times zero, would
 //    be NaN.
 #pragma once
@@ -25,6 +26,7 @@
 #include "conv/algorithms/im2col_sm90/epilogue.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
 #include "conv/algorithms/im2col_sm90/products.cuh"
+#include "conv/algorithms/im2col_sm90/unaligned_pieces.cuh"
 #include "conv/kernels/left_out.cuh"
 
 namespace shiftconv::kernels::im2col {
@@ -82,6 +84,8 @@ class PiecesCta {
 
  private:
   enum NamedBarrier : uint32_t { kRound = 1 };
+  static constexpr int32_t kPatternRows = 8;
+  static_assert(layout::kSwizzle128AtomBytes == kPatternRows * kRowBytes, "the swizzle's pattern has eight rows");
 
   __device__ __forceinline__ int32_t chunksOfRound() const { return (p_.stages + 1) / 2; }
   /// Calls body(chunk, its stage) for the chunks of a round.
@@ -134,8 +138,10 @@ class PiecesCta {
         copyPieces<kRows, 16>(stage + offset, first, count, pitch, chunk * kRowBytes);
       else if (p_.pieces.bytes == 8)
         copyPieces<kRows, 8>(stage + offset, first, count, pitch, chunk * kRowBytes);
-      else
+      else if (p_.pieces.bytes == 4)
         copyPieces<kRows, 4>(stage + offset, first, count, pitch, chunk * kRowBytes);
+      else
+        copyUnaligned<kRows>(stage + offset, first, count, pitch, chunk * kRowBytes);
     });
   }
   /// 128 bytes of each row, from byte `firstByte` on; zeros for what does not exist, which is not read. Unrolled: with a loop
@@ -143,9 +149,8 @@ class PiecesCta {
   template <int32_t kRows, int32_t kBytes>
   __device__ __forceinline__ void copyPieces(uint32_t stage, const uint8_t* first, int32_t count, int32_t pitch,
                                              int32_t firstByte) const {
-    constexpr int32_t kPieces = kRowBytes / kBytes, kStep = kThreads / kPieces, kPatternRows = 8;
+    constexpr int32_t kPieces = kRowBytes / kBytes, kStep = kThreads / kPieces;
     static_assert(kThreads % kPieces == 0 && kStep % (kPatternRows / 2) == 0);
-    static_assert(layout::kSwizzle128AtomBytes == kPatternRows * kRowBytes, "the swizzle's pattern has eight rows");
     const int32_t firstRow = static_cast<int32_t>(threadIdx.x) / kPieces,
                   place = static_cast<int32_t>(threadIdx.x) % kPieces * kBytes;
     const int32_t byte = firstByte + place, existing = byte < p_.pieces.rowBytes ? count - firstRow : 0;
@@ -157,6 +162,54 @@ class PiecesCta {
       // Steps of half a pattern change one bit.
       ptx::copyAsync<kBytes>(to + static_cast<uint32_t>(row * kRowBytes) + (swizzled ^ (row % kPatternRows * 16)), from,
                              row < existing ? kBytes : 0);
+    }
+  }
+
+  /// The same of rows that begin anywhere, by way of registers: there when it returns.
+  template <int32_t kRows>
+  __device__ __forceinline__ void copyUnaligned(uint32_t stage, const uint8_t* first, int32_t count, int32_t pitch,
+                                                int32_t firstByte) const {
+    constexpr int32_t kPieces = kRowBytes / kUnalignedBytes, kStep = kThreads / kPieces;
+    constexpr int32_t kTogether = kIsLean ? 4 : 2;  // as many as there are registers for
+    static_assert(kStep % kPatternRows == 0, "rows of a thread have one place in the swizzle's pattern");
+    const int32_t firstRow = static_cast<int32_t>(threadIdx.x) / kPieces,
+                  place = static_cast<int32_t>(threadIdx.x) % kPieces * kUnalignedBytes;
+    const int32_t ofRow = p_.pieces.rowBytes - firstByte - place, inRow = min(max(ofRow, 0), kUnalignedBytes);
+    const uint8_t* from = first + static_cast<int64_t>(firstRow) * pitch + firstByte + place;
+    uint32_t to = stage + static_cast<uint32_t>(firstRow * kRowBytes) + (place ^ (firstRow % kPatternRows * 16));
+    int32_t before = max(count - kLastRows, 0) - firstRow;  // rows before the last ones, from the next row on
+    const int32_t last = min(count, kLastRows);
+#pragma unroll 1
+    for (int32_t batch = 0; batch < kRows; batch += kTogether * kStep) {
+      UnalignedPiece pieces[kTogether];
+#pragma unroll
+      for (int32_t i = 0; i < kTogether; ++i, from += static_cast<int64_t>(kStep) * pitch)
+        pieces[i].load(from, i * kStep < before ? inRow : 0);
+#pragma unroll
+      for (int32_t i = 0; i < kTogether; ++i, to += kStep * kRowBytes, before -= kStep) {
+        const bool isInTile = kRows % (kTogether * kStep) == 0 || to < stage + kRows * kRowBytes;
+        const uint4 v = pieces[i].placed(before > 0 ? inRow : 0);
+        if (isInTile && (before > 0 || before <= -last)) ptx::storeShared16Bytes(to, v.x, v.y, v.z, v.w);
+      }
+    }
+    if (count <= kRows + kLastRows) copyLastRows<kRows>(stage, first, count, pitch, firstByte);
+  }
+  /// The same of those of the last rows that the tile has, one byte after the other.
+  template <int32_t kRows>
+  __device__ __forceinline__ void copyLastRows(uint32_t stage, const uint8_t* first, int32_t count, int32_t pitch,
+                                               int32_t firstByte) const {
+    constexpr int32_t kWord = 4, kWords = kRowBytes / kWord;
+    const int32_t last = min(count, kLastRows);
+#pragma unroll 1
+    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < last * kWords; i += kThreads) {
+      const int32_t row = count - last + i / kWords, byte = i % kWords * kWord;
+      if (row >= kRows) break;
+      const uint8_t* const from = first + static_cast<int64_t>(row) * pitch + firstByte + byte;
+      uint32_t word = 0;
+#pragma unroll
+      for (int32_t b = 0; b < kWord; ++b)
+        if (firstByte + byte + b < p_.pieces.rowBytes) word |= static_cast<uint32_t>(from[b]) << (8 * b);
+      ptx::storeShared4Bytes(stage + static_cast<uint32_t>(row * kRowBytes + (byte ^ (row % kPatternRows * 16))), word);
     }
   }
 

@@ -44,7 +44,7 @@ struct BlockRow {
 /// Of 8-bit elements: word i is elements 4i..4i + 3.
 template <int32_t kVector>
 struct BlockRow<kVector, 1> {
-  static_assert(kVector == 8 || kVector == 4 || kVector == 2);
+  static_assert(kVector == 8 || kVector == 4 || kVector == 2 || kVector == 1);
   static constexpr int32_t kVectors = kMostVector / kVector;
   uint32_t word[kMostVector / 4];
 
@@ -55,12 +55,18 @@ struct BlockRow<kVector, 1> {
       word[0] = all.x, word[1] = all.y;
     } else if constexpr (kVector == 4) {
       word[i] = exists ? *reinterpret_cast<const uint32_t*>(at) : 0;
-    } else {
+    } else if constexpr (kVector == 2) {
       const uint32_t two = exists ? *reinterpret_cast<const uint16_t*>(at) : 0;
       if (i % 2 == 0)
         word[i / 2] = two;
       else
         word[i / 2] |= two << 16;
+    } else {
+      const uint32_t one = exists ? *at : 0;
+      if (i % 4 == 0)
+        word[i / 4] = one;
+      else
+        word[i / 4] |= one << (i % 4 * 8);
     }
   }
   template <Coding kCoding>

@@ -31,7 +31,6 @@ constexpr int64_t kLeastGroupChannels = 4;        // below, most of a product is
 
 /// Of 8 bits: they become f16 in registers.
 bool isDecoded(const Problem& p) { return bitsOf(p.inputType) == 8; }
-constexpr int32_t kLeastDecodedVector = 2;
 
 /// The largest of 8, 4, 2 and 1 that divides all.
 int32_t commonVector(std::initializer_list<int64_t> lengths) {
@@ -141,9 +140,6 @@ std::string thinRefusal(const Problem& p, const device::Properties& properties) 
         "{} and {}",
         nameOf(p.inputType), nameOf(p.filterType));
   if (p.compute != Compute::Default) return fmt::format("thin sums in f32, but compute is {}", nameOf(p.compute));
-  if (isDecoded(p) && commonVector({p.groupChannels(), p.inputPitch()}) < kLeastDecodedVector)
-    return fmt::format("thin needs C / groups and input_pixel_pitch to be multiples of {} for {}, but they are {} and {}",
-                       kLeastDecodedVector, nameOf(p.inputType), p.groupChannels(), p.inputPitch());
   if (std::string refused = zeroPointRefusal("thin", p); !refused.empty()) return refused;
   if (p.groups > 1 && p.groupChannels() < kLeastGroupChannels)
     return fmt::format("thin needs {} input channels a group or more, but there are {}", kLeastGroupChannels, p.groupChannels());

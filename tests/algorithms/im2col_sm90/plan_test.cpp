@@ -57,6 +57,35 @@ TEST(HopperPlans, Im2colMayGiveALongReductionAllSharedMemory) {
   EXPECT_EQ(stagesOf("64x7x7x2048 f16 * 512x1x1x2048 -> f16"), (Stages{4})) << "two tiles a multiprocessor";
 }
 
+/// Threads copy rows that are no whole 16 bytes: in the largest pieces that they consist of, or in shifted words, whose plans have
+/// correction trees of their own. A chunk is 128 bytes.
+TEST(HopperPlans, Im2colCopiesRowsThatBeginAnywhereInWords) {
+  struct Case {
+    const char* text;
+    int32_t pitch, rowBytes, pieceBytes, chunks;
+    const char* trees;
+  };
+  for (const Case& one : {Case{"2x9x7x75 f16 * 40x1x1x75 -> f16", 150, 150, 2, 2, "im2col_unaligned"},
+                          Case{"2x9x7x75 f16 pitch 77 * 40x1x1x75 -> f16", 154, 150, 2, 2, "im2col_unaligned"},
+                          Case{"2x9x7x77 e4m3 pitch 82 * 40x1x1x77 -> e4m3", 82, 77, 1, 1, "im2col_unaligned"},
+                          Case{"2x9x7x74 f16 * 40x1x1x74 -> f16", 148, 148, 4, 2, ""},
+                          Case{"2x9x7x76 f16 pitch 78 * 40x1x1x76 -> f16", 156, 152, 4, 2, ""},
+                          Case{"2x9x7x76 f16 * 40x1x1x76 -> f16", 152, 152, 8, 2, ""}}) {
+    SCOPED_TRACE(one.text);
+    Problem problem;
+    ASSERT_TRUE(parse(one.text, problem).ok());
+    const std::vector<sm90::Im2colPlan> plans = sm90::im2colCandidates(problem, h200());
+    ASSERT_FALSE(plans.empty());
+    for (const sm90::Im2colPlan& plan : plans) {
+      EXPECT_EQ(plan.params.pieces.inputPitch, one.pitch);
+      EXPECT_EQ(plan.params.pieces.rowBytes, one.rowBytes);
+      EXPECT_EQ(plan.params.pieces.bytes, one.pieceBytes);
+      EXPECT_EQ(plan.params.chunks, one.chunks);
+      EXPECT_EQ(plan.tiling().trees, one.trees);
+    }
+  }
+}
+
 TEST(HopperPlans, Im2colReadsNoFilterAheadOfLongRuns) {
   const char* const text = "8x64x64x512 f16 * 512x3x3x512 pad 4,4,4,4 dilation 4,4 -> f16";
   const auto plan = planOnH200(text, {"im2col_sm90", "dependent=filter"});
@@ -235,8 +264,7 @@ TEST(HopperPlans, Im2colSharesOnlyWhatCtasReadAlike) {
   const char* const depth = "1x5x9x11x72 f16 split_d 2 * 72x3x3x2x72 pad 2,0,1,0,0,1 -> f16";  // tiles of slices in either tensor
   EXPECT_EQ(refused(depth, "tile=64x64,share=pixels"), "");
   EXPECT_NE(refused(depth, "tile=64x64,share=filter").find("im2col_sm90 has no kernel for the options"), std::string::npos);
-  for (const char* const options :
-       {"tile=64x16,share=pixels", "tile=64x128,split=2,share=pixels", "tile=64x48,share=1x4"})
+  for (const char* const options : {"tile=64x16,share=pixels", "tile=64x128,split=2,share=pixels", "tile=64x48,share=1x4"})
     EXPECT_NE(refused(taps, options).find("im2col_sm90 has no kernel for the options"), std::string::npos) << options;
   EXPECT_NE(refused("4x9x9x512 s8 * 256x1x1x512 -> s32", "tile=64x128,share=pixels").find("f16 or bf16"), std::string::npos);
   const auto sharesOf = [](const char* text) {
