@@ -110,7 +110,7 @@ TEST(AlgorithmFolders, HaveProblemsForEveryPropertyOrSayWhyNot) {
   }
 }
 
-/// compute-sanitizer watches every kernel of sm_90a.
+/// compute-sanitizer watches every algorithm of sm_90a that multiplies.
 TEST(AlgorithmFolders, HaveProblemsForTheSanitizer) {
   for (const Algorithm* algorithm : algorithms()) {
     const fs::path path = folderOf(*algorithm) / "sanitizer.txt";

@@ -6,12 +6,6 @@
 
 namespace shiftconv::plan::sm90 {
 
-namespace {
-
-bool isPlainMatrix(const Problem& p) { return isPixelByPixel(p) && p.groups == 1 && !p.isSplit(); }
-
-}  // namespace
-
 bool isPixelByPixel(const Problem& p) {
   return p.t * p.r * p.s == 1 && p.strideD * p.strideH * p.strideW == 1 &&
          p.padFront + p.padBack + p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
@@ -24,12 +18,12 @@ int32_t rowPieceBytes(const Problem& p) {
 }
 
 bool canUseMaps(const Problem& p) { return rowPieceBytes(p) == kMapBytes; }
-bool canCopyPieces(const Problem& p) { return isPlainMatrix(p); }
+bool canCopyPieces(const Problem& p) { return isPixelByPixel(p) && p.groups == 1 && !p.isSplit(); }
 
 std::string rowRefusal(const Problem& p) {
   if (canCopyPieces(p)) return {};
   const int64_t whole = mapChannels(p);
-  constexpr const char* kWhy = "rows of whole 16 bytes, except for a 1x1 filter without stride, padding or groups";
+  constexpr const char* kWhy = "rows of whole 16 bytes, except for a 1x1 filter on one tensor without stride, padding or groups";
   if (p.c % whole != 0) return fmt::format("needs C to be a multiple of {} ({}), but C is {}", whole, kWhy, p.c);
   if (p.inputPitch() % whole != 0)
     return fmt::format("needs input_pixel_pitch to be a multiple of {} elements ({}), but it is {}", whole, kWhy, p.inputPitch());

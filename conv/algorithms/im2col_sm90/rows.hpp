@@ -19,7 +19,7 @@ int64_t mapChannels(const Problem& p);
 /// Bytes that rows of pixels and of the filter consist of: 16 or fewer.
 int32_t rowPieceBytes(const Problem& p);
 
-/// Whether the copy engine can load rows, and whether threads can copy them in pieces.
+/// Whether the copy engine can load rows, and whether threads can copy them: those of a plain matrix, wherever they begin.
 bool canUseMaps(const Problem& p);
 bool canCopyPieces(const Problem& p);
 
