@@ -50,11 +50,13 @@ class Race {
     left_.reserve(candidates.size());
   }
 
-  /// Candidates from `first` to the one before `end` that these trees are for. Whose model is far behind does not start.
+  /// Candidates of one algorithm, from `first`, which these trees are for, to the one before `end`: those that they are for, too.
+  /// Whose model is far behind does not start.
   void enter(const CorrectionTrees& trees, size_t first, size_t end) {
     static const double most = std::exp(kCorrectionRounds[0].behindItsOwn);
     double fastest = std::numeric_limits<double>::infinity();
-    const auto isOwn = [&](size_t i) { return treesOf(candidates_[i]) == trees.algorithm; };
+    const std::string_view own = candidates_[first].tiling.trees;
+    const auto isOwn = [&](size_t i) { return candidates_[i].tiling.trees == own; };
     for (size_t i = first; i < end; ++i)
       if (isOwn(i)) fastest = std::min(fastest, candidates_[i].estimate.seconds);
     const size_t before = entrants_.size();
@@ -140,10 +142,10 @@ void correct(const Problem& problem, const device::Properties& properties, std::
     for (end = first; end < candidates.size() && candidates[end].algorithm == algorithm;) ++end;
     if (candidates[first].tiling.pixels == 0) continue;
     for (size_t i = first; i < end; ++i) {
-      const auto isAlike = [&](const Candidate& other) { return treesOf(other) == treesOf(candidates[i]); };
+      const auto isAlike = [&](const Candidate& other) { return other.tiling.trees == candidates[i].tiling.trees; };
       if (std::any_of(&candidates[first], &candidates[i], isAlike)) continue;
       if (const CorrectionTrees* trees = correctionTrees(treesOf(candidates[i]), areBytes, problem.groups > 1))
-        race.enter(*trees, first, end);
+        race.enter(*trees, i, end);
       else
         for (size_t j = i; j < end; ++j)
           if (isAlike(candidates[j])) candidates[j].isUntimed = true;

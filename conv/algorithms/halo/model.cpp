@@ -13,10 +13,12 @@ using namespace rates::halo;
 
 namespace {
 
-/// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
+/// Two things that go on at once: the longer one decides, but of nearly the same length they hinder each other. The sixth root of
+/// a^6 + b^6, by a quotient that is 0.00014 short of it at most: pow() was a part of planning that showed.
 double together(double a, double b) {
   const double larger = std::max(a, b), ratio = larger > 0 ? std::min(a, b) / larger : 0, cube = ratio * ratio * ratio;
-  return larger * std::pow(1 + cube * cube, 1.0 / 6);
+  const double sixth = cube * cube;
+  return larger * (432 + sixth * (468 + sixth * 91)) / (432 + sixth * (396 + sixth * 55));
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ class Task {
 
   /// Whether there are few enough strides and taps for any plan.
   bool isPossible() const { return g.strideH * g.strideW <= kMaximumInputMaps && g.t * g.r * g.s <= kMaximumTaps; }
+  /// Whether tiles are offered cut in one way alone. Boxes of 1x1 layers without stride hold the same pixels in every cut, and of
+  /// 4953 recorded problems 9 took longer in the dense one than in the best of all, by 3 % at most.
+  bool isDense() const { return g.t * g.r * g.s == 1 && g.strideD * g.strideH * g.strideW == 1; }
   /// Whether it is a kernel of these operands and outputs, and the first of its name. Kernels with the whole epilogue alone have
   /// names that modules before theirs have, too.
   bool has(const ShapeEntry& shape, size_t module) const {

@@ -373,7 +373,7 @@ void forEachPlan(const Task& task, const HaloChoices& choices, Wants&& wants, Vi
         continue;
       plan.shape = shape.name;
       for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
-        if (choices.cut && *choices.cut != cut) continue;
+        if (choices.cut ? *choices.cut != cut : task.isDense() && cut != HaloCut::Dense) continue;
         const Place& place = places.of(shape, cut);
         if (!place.isPossible) continue;
         for (const int32_t split : {1, 2, 4}) {

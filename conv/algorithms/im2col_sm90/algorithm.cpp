@@ -14,6 +14,7 @@
 #include "im2col_bytes_sm90_image.hpp"
 #include "im2col_pieces_sm90_image.hpp"
 #include "im2col_shared_sm90_image.hpp"
+#include "im2col_shifted_sm90_image.hpp"
 #include "im2col_sm90_image.hpp"
 
 namespace shiftconv::plan::sm90 {
@@ -95,8 +96,11 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
       using kernels::im2col::RowPieces;
       params.address(offsetof(Params, pieces) + offsetof(RowPieces, input), {TensorName::Input});
       params.address(offsetof(Params, pieces) + offsetof(RowPieces, filter), {TensorName::Filter});
-      plan.launches.push_back(
-          {images::im2col_pieces_sm90(), made.kernelName(), made.launch, {std::move(params)}, made.warpRoles()});
+      plan.launches.push_back({made.shiftsWords() ? images::im2col_shifted_sm90() : images::im2col_pieces_sm90(),
+                               made.kernelName(),
+                               made.launch,
+                               {std::move(params)},
+                               made.warpRoles()});
       return;
     }
     if (problem.isSplit()) params.map(offsetof(Params, secondMap), made.second, {TensorName::SecondInput});

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "common/gemm/window_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/algorithms/im2col_sm90/model.hpp"
 #include "conv/algorithms/im2col_sm90/packed.hpp"
 #include "conv/algorithms/im2col_sm90/rows.hpp"
 #include "conv/algorithms/im2col_sm90/tile_lists.hpp"
@@ -26,7 +25,6 @@
 #include "conv/plan/problem_names.hpp"
 #include "conv/plan/shared_memory.hpp"
 #include "conv/plan/sm90_limits.hpp"
-#include "conv/plan/taps.hpp"
 
 namespace shiftconv::plan::sm90 {
 
@@ -36,15 +34,8 @@ using namespace rates::im2col_sm90;
 namespace {
 
 // In the order of Shared. Of clusters of more than two: CTAs that share pixels x CTAs that share a filter.
-constexpr std::array<std::string_view, 8> kSharedNames{"none", "pixels", "filter", "both", "4x1", "1x4", "4x2", "2x4"};
-/// Logarithms of the CTAs that share an operand.
-struct SharedShifts {
-  int32_t pixels, filter;
-};
-constexpr std::array<SharedShifts, kSharedNames.size()> kSharedShifts{
-    {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {0, 2}, {2, 1}, {1, 2}}};
-constexpr SharedShifts shiftsOf(Shared shared) { return kSharedShifts[static_cast<size_t>(shared)]; }
-static_assert(shiftsOf(Shared::BothFourFilter).filter == 2 && shiftsOf(Shared::Both).pixels == 1);
+constexpr std::array<std::string_view, kSharedShifts.size()> kSharedNames{"none", "pixels", "filter", "both",
+                                                                          "4x1",  "1x4",    "4x2",    "2x4"};
 constexpr int64_t kAtomRows = 8;  // of the 128-byte swizzle: what a CTA loads of an operand begins with a whole one
 
 constexpr int64_t kLeastSharedSteps = 4;  // of a reduction, for the planner to share operands: shorter ones are mostly a start
@@ -52,9 +43,6 @@ constexpr int64_t kLeastFourSteps = 8;    // likewise, by four CTAs and more
 constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
 constexpr int64_t kMostGroups = 65535;    // CTAs of a grid along y
 constexpr int64_t kLeastDeepSteps = 16;  // of a reduction that is offered all shared memory; shorter ones gained 3 % at most (H200)
-
-int64_t elementBytes(const Problem& p) { return isHalf(p.inputType) ? 2 : 1; }
-int64_t chunkOf(const Problem& p) { return chunkChannels(static_cast<int32_t>(elementBytes(p))); }
 
 /// Whether there are kernels for the operands' types, and which.
 bool hasKind(const Problem& p) {
@@ -76,14 +64,18 @@ struct Kernel {
   InCluster ability;
 };
 /// The kernel for a tile; nothing where there is none.
-std::optional<Kernel> kernelOf(const Problem& p, const Tile& tile, const Launching& how) {
+std::optional<Kernel> kernelOf(const Task& task, const Tile& tile, const Launching& how) {
+  const Problem& p = task.p;
   const auto& [split, shared, inPieces] = how;
   const auto among = [&](const auto& tiles, InCluster ability) -> std::optional<Kernel> {
     const auto found = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.isAsLargeAs(tile); });
     return found == tiles.end() ? std::nullopt : std::optional(Kernel{*found, ability});
   };
-  if (inPieces) return canCopyPieces(p) ? among(kPiecesTiles, InCluster::Nothing) : std::nullopt;
-  if (!canUseMaps(p)) return std::nullopt;
+  if (inPieces) {
+    if (!canCopyPieces(p)) return std::nullopt;
+    return isShifted(task.pieceBytes) ? among(kShiftedTiles, InCluster::Nothing) : among(kPiecesTiles, InCluster::Nothing);
+  }
+  if (!task.haveMaps()) return std::nullopt;
   if (!isHalf(p.inputType)) return split > 1 || shared != Shared::None ? std::nullopt : among(kBytesTiles, InCluster::Nothing);
   if (split > 1) return shared != Shared::None ? std::nullopt : among(kSplitTiles, InCluster::Reduction);
   if (shared == Shared::None && isAmong(kPlainTiles, tile)) return Kernel{tile, InCluster::Nothing};
@@ -91,87 +83,6 @@ std::optional<Kernel> kernelOf(const Problem& p, const Tile& tile, const Launchi
 }
 
 const Tile& smallestTile(const Problem& p) { return isHalf(p.inputType) ? kTiles.front() : kBytesTiles.front(); }
-
-/// Of the taps along an axis, the share that a row of outputs reads inside of the image.
-double usefulTaps(const gemm::Window::Axis& axis) {
-  double reached = 0;
-  for (int64_t tap = 0; tap < axis.taps; ++tap) {
-    const int64_t first = axis.before - tap * axis.step;  // the first position o with o * stride >= first
-    const int64_t low = std::clamp<int64_t>(ceilDivide(std::max<int64_t>(first, 0), axis.stride), 0, axis.positions);
-    const int64_t high = std::clamp<int64_t>(ceilDivide(std::max<int64_t>(axis.extent + first, 0), axis.stride), 0, axis.positions);
-    reached += static_cast<double>(high - low);
-  }
-  return reached / static_cast<double>(axis.taps * axis.positions);
-}
-
-double productShare(int32_t channels) {
-  if (channels >= 256) return kProductShareOf256;
-  if (channels >= 128) return kProductShareOf128;
-  return channels >= 64 ? kProductShareOf64 : kProductShareOfFewer;
-}
-
-/// CTAs of a multiprocessor at once.
-double residentCtas(const Tile& tile, const device::Properties& properties, const Im2colPlan& plan) {
-  const int64_t shared = static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedSharedBytes;
-  return static_cast<double>(std::clamp<int64_t>(shared / (plan.launch.dynamicSharedBytes + kReservedSharedBytes), 1, tile.ctas));
-}
-
-/// What is the same for all plans of a problem.
-struct Task {
-  const Problem& p;
-  const device::Properties& properties;
-  const Rates& rates = ratesOf(properties);
-  gemm::Window window = windowOf(p);
-  double bytes = bytesOnce(p);
-  int64_t planePixels = p.p() * p.q(), imagePixels = p.z() * planePixels, pixels = p.n * imagePixels;  ///< of the output
-  double usefulRows = usefulTaps(window.axes[1]), usefulPlanes = usefulTaps(window.axes[2]);
-
-  Task(const Problem& asked, const device::Properties& of) : p(asked), properties(of) {}
-  /// The copy engine reads whole boxes of a matrix faster than it walks along pixels.
-  bool isMatrix() const { return isPixelByPixel(p) && (p.groups == 1 || p.groupChannels() % chunkOf(p) == 0) && p.splitD == 0; }
-};
-
-void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
-  const Problem& p = task.p;
-  const device::Properties& properties = task.properties;
-  const Rates& rates = task.rates;
-  // A tile has whole rows, so that taps are left out by rows and planes only, and none where it has whole planes or images.
-  const double ofRows = tile.pixels < task.planePixels ? task.usefulRows : 1;
-  const double ofPlanes = tile.pixels < task.imagePixels ? task.usefulPlanes : 1;
-  const int32_t split = 1 << plan.params.splitShift;
-  const double steps = std::max(1.0, static_cast<double>(task.window.taps()) * ofRows * ofPlanes) *
-                       static_cast<double>(ceilDivide(plan.params.chunks, split));
-  const double rows = tile.pixels + tile.channels,
-               rowBytes = static_cast<double>(std::min<int64_t>(p.groupChannels() * elementBytes(p), kRowBytes));
-  // Of 128 bytes, whatever they are: 8-bit operands have twice the rate.
-  const double products = static_cast<double>(tile.pixels) * tile.channels * chunkChannels(2) /
-                          (rates.of(Resource::TensorCore) * productShare(tile.channels));
-  // Of rows that a CTA shares it asks for its part.
-  const auto [pixelsShift, filterShift] = shiftsOf(plan.shared);
-  const double loadBytes =
-      (tile.pixels / std::pow(kSharedRate, pixelsShift) + tile.channels / std::pow(kSharedRate, filterShift)) * rowBytes;
-  const double ownRows = (tile.pixels >> pixelsShift) + (tile.channels >> filterShift);
-  const double requests = plan.isInPieces() ? rows * kRowBytes / std::max(plan.params.pieces.bytes, 2) / kPiecesPerClock
-                                            : ownRows / rates.rowsPerClock(p.groupChannels() * elementBytes(p));
-  const double loads = std::max(loadBytes / kLoadBytesPerClock, requests), step = std::max(products, loads);
-  const double epilogue = static_cast<double>(tile.pixels) * tile.channels * 2 /
-                          (plan.params.packed != Packed::No ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
-  const auto atOnce = static_cast<double>(mostClusteredCtas(properties, plan.launch.cluster.x));
-  const double ctas = std::ceil(static_cast<double>(plan.launch.grid.count()) / atOnce);
-  const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
-  const double reduction = split == 1 ? 0 : kReductionClocks + receivedBytes(split, tile.channels) / kSumBytesPerClock;
-  const double work = ctas * (kCtaClocks + steps * step + (epilogue + reduction) / split);
-  const double peers = plan.shared == Shared::None ? 0 : kPeersClocks;
-  const double loneLoads = loadBytes / rates.loneL2ToShared.perClock * (plan.isDeep() ? kDeepShare : 1);
-  const double waits = plan.shiftsWords() ? steps * kShiftedClocks * (1 + ceilDivide(tile.channels, tile.pixels)) : 0;
-  const double chain =
-      rounds * (rates.startClocks.perClock + peers + epilogue + reduction + waits) + steps * std::max(step, loneLoads);
-  const double memory = task.bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
-  const double slowest = std::max({work, chain, memory});
-  plan.modelParts = {static_cast<float>(loads / products), static_cast<float>(memory / work), static_cast<float>(chain / work)};
-  plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
-  plan.bound = slowest == memory ? Resource::DeviceMemory : products > loads ? Resource::TensorCore : Resource::L2ToShared;
-}
 
 /// How loads find a group's channels, whose last chunk ends with zeros. `pixels`: the map of a window. Empty, or why they cannot.
 std::string putGroups(const Problem& p, const gemm::Window& window, Params& params, layout::Im2colMap& pixels) {
@@ -226,7 +137,7 @@ std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan
   if (inPieces) {
     params.pieces.inputPitch = static_cast<int32_t>(bytes(p.inputPitch()));
     params.pieces.rowBytes = static_cast<int32_t>(bytes(p.c));
-    params.pieces.bytes = rowPieceBytes(p);
+    params.pieces.bytes = task.pieceBytes;
   } else if (std::string why = layout::refusal(plan.filter); !why.empty()) {
     return why;
   }
@@ -334,24 +245,28 @@ constexpr std::array<Launching, 11> kLaunchings{{{1, Shared::None, false},
                                                  {1, Shared::None, true}}};
 constexpr int64_t kMostRowInPieces = 256;  // bytes; the copy engine was as fast from 97 on, and rarely slower from 256 (H200)
 
-/// Of the outputs of all tiles, the share that exists.
-double filledShare(const Task& task, const Tile& tile) {
-  const int64_t columns = groupColumns(task.p);
-  return static_cast<double>(columns * task.pixels) /
-         static_cast<double>(roundUp(columns, int64_t{tile.channels}) * roundUp(task.pixels, int64_t{tile.pixels}));
-}
+/// How many tiles a problem's outputs make.
+struct TileCounts {
+  int64_t pixelTiles, channelTiles;
+  double filled;  ///< of the outputs of all tiles, the share that exists
+
+  TileCounts(const Task& task, const Tile& tile)
+      : pixelTiles(ceilDivide(task.pixels, tile.pixels)), channelTiles(ceilDivide(groupColumns(task.p), tile.channels)) {
+    filled = static_cast<double>(groupColumns(task.p) * task.pixels) /
+             static_cast<double>(channelTiles * tile.channels * pixelTiles * tile.pixels);
+  }
+};
 
 /// Whether there are neighbours to share with, for nearly every CTA, operands enough, and CTAs enough to wait for what comes from
 /// L2.
-bool mayPay(const Task& task, const Tile& tile, Shared shared) {
+bool mayPay(const Task& task, const TileCounts& tiles, Shared shared) {
   if (shared == Shared::None) return true;
-  const Problem& p = task.p;
-  const int64_t pixelTiles = ceilDivide(task.pixels, tile.pixels), channelTiles = ceilDivide(groupColumns(p), tile.channels);
-  const int64_t paired =
-      roundUp(channelTiles, int64_t{1} << shiftsOf(shared).pixels) * roundUp(pixelTiles, int64_t{1} << shiftsOf(shared).filter);
-  return static_cast<double>(paired) <= kMostPairing * static_cast<double>(pixelTiles * channelTiles) &&
-         2 * pixelTiles * channelTiles * p.groups > task.properties.multiprocessors &&
-         task.window.taps() * ceilDivide(p.groupChannels(), chunkOf(p)) >= kLeastSharedSteps;
+  if (task.steps < kLeastSharedSteps) return false;
+  const int64_t all = tiles.pixelTiles * tiles.channelTiles;
+  if (2 * all * task.p.groups <= task.properties.multiprocessors) return false;
+  const int64_t paired = roundUp(tiles.channelTiles, int64_t{1} << shiftsOf(shared).pixels) *
+                         roundUp(tiles.pixelTiles, int64_t{1} << shiftsOf(shared).filter);
+  return static_cast<double>(paired) <= kMostPairing * static_cast<double>(all);
 }
 
 bool isOfFour(Shared shared) { return shiftsOf(shared).pixels + shiftsOf(shared).filter > 1; }
@@ -394,7 +309,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
   const Task task(p, properties);
   Im2colPlan smallest;
-  std::string why = begin(task, smallestTile(p).pixels, !canUseMaps(p), smallest);
+  std::string why = begin(task, smallestTile(p).pixels, !task.haveMaps(), smallest);
   if (why.empty()) why = complete(task, smallestTile(p), {}, smallest);
   if (!why.empty()) return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
   return {};
@@ -402,7 +317,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
 
 std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Properties& properties, const Im2colChoices& choices) {
   std::vector<Im2colPlan> plans;
-  plans.reserve(2 * kTiles.size());
+  plans.reserve(4 * kTiles.size());
   const Task task(p, properties);
   struct Beginning {
     int32_t boxPixels;
@@ -420,38 +335,43 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
     one.isPossible = begin(task, boxPixels, inPieces, one.plan).empty();
     return one;
   };
-  const double fullest = filledShare(task, smallestTile(p));  // pixels and channels of the others are multiples of its own
+  const double fullest = TileCounts(task, smallestTile(p)).filled;  // pixels and channels of the others are multiples of its own
   for (size_t i = 0; i < kTiles.size(); ++i) {
     if (choices.tile && *choices.tile != i) continue;
     // Tiles that are at most half as full were the fastest in none of 20,351 recorded problems.
-    if (!choices.tile && 2 * filledShare(task, kTiles[i]) <= fullest) continue;
+    const TileCounts tiles(task, kTiles[i]);
+    if (!choices.tile && 2 * tiles.filled <= fullest) continue;
     double pairs = std::numeric_limits<double>::infinity();  // clocks of the better of those that share one operand
     for (const auto& launching : kLaunchings) {
       const auto& [split, shared, inPieces] = launching;
       if (choices.inPieces.value_or(inPieces) != inPieces) continue;
-      if (inPieces && !choices.inPieces && canUseMaps(p) && p.c * elementBytes(p) > kMostRowInPieces) continue;
-      const std::optional<Kernel> kernel = kernelOf(p, kTiles[i], launching);
-      if (!kernel || (choices.split && *choices.split != split) || (choices.shared && *choices.shared != shared)) continue;
-      if (!choices.shared && !mayPay(task, kernel->tile, shared)) continue;
+      if (inPieces && !choices.inPieces && task.haveMaps() && p.c * elementBytes(p) > kMostRowInPieces) continue;
+      if ((choices.split && *choices.split != split) || (choices.shared && *choices.shared != shared)) continue;
+      if (!choices.shared && !mayPay(task, tiles, shared)) continue;
+      const std::optional<Kernel> kernel = kernelOf(task, kTiles[i], launching);
+      if (!kernel) continue;
       Im2colChoices some = choices;
       some.split = split;
       some.shared = shared;
       const Beginning& beginning = beginningOf(kernel->tile.pixels >> shiftsOf(shared).pixels, inPieces);
       if (!beginning.isPossible) continue;
-      Im2colPlan plan = beginning.plan;
-      plan.tile = i;
-      plan.kernel = kernel->ability;
-      if (!complete(task, kernel->tile, some, plan).empty()) continue;
-      // Splitting is for tiles that leave multiprocessors idle.
-      if (!choices.split && split > 1 && plan.launch.grid.count() > kMostSplitWaves * properties.multiprocessors) continue;
-      if (!choices.shared && isOfFour(shared) && plan.modelledClocks > foursLimit(task, plan) * pairs) continue;
-      if (shared != Shared::None && !isOfFour(shared)) pairs = std::min(pairs, plan.modelledClocks);
-      if (!choices.stages && plan.deepStages != 0) {
-        some.stages = plan.deepStages;
-        Im2colPlan& deep = plans.emplace_back(plan);
-        if (!complete(task, kernel->tile, some, deep).empty()) plans.pop_back();
+      // Plans are large: worked out in their place, and taken back where they are not offered.
+      const auto offers = [&](Im2colPlan& plan) {
+        plan.tile = i;
+        plan.kernel = kernel->ability;
+        if (!complete(task, kernel->tile, some, plan).empty()) return false;
+        // Splitting is for tiles that leave multiprocessors idle.
+        if (!choices.split && split > 1 && plan.launch.grid.count() > kMostSplitWaves * properties.multiprocessors) return false;
+        return choices.shared || !isOfFour(shared) || plan.modelledClocks <= foursLimit(task, plan) * pairs;
+      };
+      if (!offers(plans.emplace_back(beginning.plan))) {
+        plans.pop_back();
+        continue;
       }
-      plans.push_back(std::move(plan));
+      if (shared != Shared::None && !isOfFour(shared)) pairs = std::min(pairs, plans.back().modelledClocks);
+      if (choices.stages || plans.back().deepStages == 0) continue;
+      some.stages = plans.back().deepStages;
+      if (!complete(task, kernel->tile, some, plans.emplace_back(Im2colPlan(plans.back()))).empty()) plans.pop_back();
     }
   }
   fastestFirst(plans);
@@ -470,7 +390,10 @@ Tiling Im2colPlan::tiling() const {
 std::string Im2colPlan::kernelName() const {
   constexpr std::array<std::string_view, 3> kSuffixes{"", "_split", "_shared"};  // in the order of InCluster
   return fmt::format("im2col_sm90_{}_{}{}{}", kind, kTileNames[tile],
-                     isInPieces() ? "_pieces" : kSuffixes[static_cast<size_t>(kernel)], leanSuffix(params.lean));
+                     shiftsWords()  ? "_shifted"
+                     : isInPieces() ? "_pieces"
+                                    : kSuffixes[static_cast<size_t>(kernel)],
+                     leanSuffix(params.lean));
 }
 
 std::string Im2colPlan::describe() const {

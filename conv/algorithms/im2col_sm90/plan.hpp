@@ -14,6 +14,7 @@
 #include "common/launch.hpp"
 #include "common/layout/tensor_map.hpp"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/algorithms/im2col_sm90/rows.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/plan.hpp"
 #include "conv/plan/rates.hpp"
@@ -54,7 +55,7 @@ struct Im2colPlan {
 
   /// Threads copy operands, and none of the maps above is used.
   bool isInPieces() const { return params.pieces.bytes != 0; }
-  bool shiftsWords() const { return params.pieces.bytes % 4 != 0; }  ///< rows that begin anywhere
+  bool shiftsWords() const { return isShifted(params.pieces.bytes); }
   bool isDeep() const { return deepStages != 0 && params.stages == deepStages; }
   std::string kernelName() const;
   Tiling tiling() const;

@@ -18,6 +18,8 @@ int64_t mapChannels(const Problem& p);
 
 /// Bytes that rows of pixels and of the filter consist of: 16 or fewer.
 int32_t rowPieceBytes(const Problem& p);
+/// Whether rows begin anywhere: threads then shift words into place, as cp.async copies 4 bytes or more.
+constexpr bool isShifted(int32_t pieceBytes) { return pieceBytes % 4 != 0; }
 
 /// Whether the copy engine can load rows, and whether threads can copy them: those of a plain matrix, wherever they begin.
 bool canUseMaps(const Problem& p);

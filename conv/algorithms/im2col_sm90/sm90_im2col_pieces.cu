@@ -1,15 +1,8 @@
-// im2col_sm90 of matrices that threads copy in pieces.
+// im2col_sm90 of matrices that threads copy in pieces of whole 4, 8 or 16 bytes.
 #include "conv/algorithms/im2col_sm90/kinds.cuh"
 #include "conv/algorithms/im2col_sm90/sm90_im2col_pieces.cuh"
 #include "conv/algorithms/im2col_sm90/tiles.hpp"
 
-#define SHIFTCONV_IM2COL_OF_KIND(KIND, PIXELS, CHANNELS, CTAS) \
-  SHIFTCONV_IM2COL_PIECES_KERNEL(im2col_sm90_##KIND##_##PIXELS##x##CHANNELS##_pieces, KIND, PIXELS, CHANNELS, CTAS)
-#define SHIFTCONV_IM2COL_OF_ALL(PIXELS, CHANNELS, CTAS)       \
-  SHIFTCONV_IM2COL_OF_KIND(f16, PIXELS, CHANNELS, CTAS)       \
-  SHIFTCONV_IM2COL_OF_KIND(bf16, PIXELS, CHANNELS, CTAS)      \
-  SHIFTCONV_IM2COL_OF_KIND(e4m3_e4m3, PIXELS, CHANNELS, CTAS) \
-  SHIFTCONV_IM2COL_OF_KIND(s8_s8, PIXELS, CHANNELS, CTAS)     \
-  SHIFTCONV_IM2COL_OF_KIND(u8_s8, PIXELS, CHANNELS, CTAS)
+#define SHIFTCONV_IM2COL_COPIED(PIXELS, CHANNELS, CTAS) SHIFTCONV_IM2COL_PIECES_KERNELS(_pieces, PIXELS, CHANNELS, CTAS, false)
 
-SHIFTCONV_IM2COL_PIECES_TILES(SHIFTCONV_IM2COL_OF_ALL)
+SHIFTCONV_IM2COL_PIECES_TILES(SHIFTCONV_IM2COL_COPIED)

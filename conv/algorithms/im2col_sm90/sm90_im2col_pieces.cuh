@@ -10,7 +10,8 @@
 //  - Two rounds of stages in turns: the chunks of one are multiplied while those of the next are on their way. Of a constant filter
 //    the first round comes before the run ahead has ended.
 //  - A thread has one piece of every so many rows, so that neighbouring threads copy neighbouring bytes and little is computed.
-//  - Shifted words are there when a round has been asked for: other CTAs of the multiprocessor multiply meanwhile.
+//  - Shifted words are there when a round has been asked for: other CTAs of the multiprocessor multiply meanwhile. All loads of a
+//    thread for a chunk are on their way at once.
 //  - What lies beyond the last pixel, channel or byte of a row becomes zeros on both sides: a NaN of a neighbour, times zero, would
 //    be NaN.
 #pragma once
@@ -26,12 +27,14 @@
 #include "conv/algorithms/im2col_sm90/epilogue.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
 #include "conv/algorithms/im2col_sm90/products.cuh"
-#include "conv/algorithms/im2col_sm90/unaligned_pieces.cuh"
+#include "conv/algorithms/im2col_sm90/shifted_rows.cuh"
 #include "conv/kernels/left_out.cuh"
 
 namespace shiftconv::kernels::im2col {
 
-template <class Kind, int kGroups, int kChannels, bool kIsLean>
+/// kShifts: rows begin anywhere. Kernels of their own: where copies of pieces had to jump over shifted words, they took 1.01
+/// to 1.09 times as long by tile (H200).
+template <class Kind, int kGroups, int kChannels, bool kShifts, bool kIsLean>
 class PiecesCta {
   static constexpr int32_t kPixels = kGroups * kGroupPixels;
   static constexpr uint32_t kPixelBytes = kPixels * kRowBytes, kStageBytes = stageBytes(kGroups, kChannels);
@@ -63,15 +66,15 @@ class PiecesCta {
 #pragma unroll 1
     for (int32_t round = 0; round < rounds + 2; ++round) {
       if (round >= 2) {
-        ptx::copyAsyncWaitGroup<1>();
+        if constexpr (!kShifts) ptx::copyAsyncWaitGroup<1>();
         ptx::fenceProxyAsyncShared();
         ptx::namedBarrierSync(kRound, kThreads);  // site: round_there
         multiply(d, round - 2, warp / 4, accumulate);
         if (round < rounds) ptx::namedBarrierSync(kRound, kThreads);  // site: round_read
       }
       load(round);
-      ptx::copyAsyncCommitGroup();  // of nothing, too: the next round waits for all groups but one
-      // The first round waits for a residual, too.
+      if constexpr (!kShifts) ptx::copyAsyncCommitGroup();  // of nothing, too: the next round waits for all groups but one
+      // Copies of the first round wait for a residual, too.
       if (round == 0) fetched = epilogue.fetch(warp, true);
     }
 #pragma unroll
@@ -117,99 +120,69 @@ class PiecesCta {
   /// Nothing where there is no such round. A constant filter is not what the run ahead writes.
   __device__ __forceinline__ void load(int32_t round) const {
     const RowPieces& pieces = p_.pieces;
-    const auto await = [&](bool now) {
-      if (round != 0 || !now) return;
-      ptx::awaitPrerequisitesWith<true>(p_.pieces.input, p_);
-      ptx::launchDependents();
-    };
-    await(!p_.filterAhead);
-    const uint8_t* const filter = pieces.filter + static_cast<int64_t>(firstChannel_) * pieces.rowBytes;
-    copyRows<kChannels>(round, kPixelBytes, filter, p_.groupColumns - firstChannel_, pieces.rowBytes);
-    await(p_.filterAhead);
-    const uint8_t* const pixels = pieces.input + static_cast<int64_t>(firstPixel_) * pieces.inputPitch;
-    copyRows<kPixels>(round, 0, pixels, p_.epilogue.rows - firstPixel_, pieces.inputPitch);
+    const Operand filter{pieces.filter + static_cast<int64_t>(firstChannel_) * pieces.rowBytes, p_.groupColumns - firstChannel_,
+                         pieces.rowBytes};
+    const Operand pixels{pieces.input + static_cast<int64_t>(firstPixel_) * pieces.inputPitch, p_.epilogue.rows - firstPixel_,
+                         pieces.inputPitch};
+    await(round == 0 && !p_.filterAhead);
+    if constexpr (kShifts) {
+      forChunks(round, [&](int32_t chunk, uint32_t stage) { loadShifted(chunk, stage, filter, pixels); });
+    } else {
+      copyRows<kChannels>(round, kPixelBytes, filter);
+      await(round == 0 && p_.filterAhead);
+      copyRows<kPixels>(round, 0, pixels);
+    }
   }
-  /// kRows rows of an operand, of which `count` exist, to `offset` in each stage of a round.
+  __device__ __forceinline__ void await(bool now) const {
+    if (!now) return;
+    ptx::awaitPrerequisitesWith<true>(p_.pieces.input, p_);
+    ptx::launchDependents();
+  }
+
+  /// Rows of an operand that the tile has.
+  struct Operand {
+    const uint8_t* first;
+    int32_t count, pitch;
+  };
+  /// A chunk by way of registers, with all loads of a thread on their way at once: there when it returns.
+  __device__ __forceinline__ void loadShifted(int32_t chunk, uint32_t stage, const Operand& filter, const Operand& pixels) const {
+    const int32_t rowBytes = p_.pieces.rowBytes, byte = chunk * kRowBytes;
+    ShiftedRows<kChannels, kGroups> ofFilter(stage + kPixelBytes, filter.first, filter.count, filter.pitch, rowBytes, byte);
+    ShiftedRows<kPixels, kGroups> ofPixels(stage, pixels.first, pixels.count, pixels.pitch, rowBytes, byte);
+    ofFilter.ask();
+    await(chunk == 0 && p_.filterAhead);
+    ofPixels.ask();
+    ofFilter.put(), ofPixels.put();
+  }
+  /// kRows rows of an operand to `offset` in each stage of a round.
   template <int32_t kRows>
-  __device__ __forceinline__ void copyRows(int32_t round, uint32_t offset, const uint8_t* first, int32_t count,
-                                           int32_t pitch) const {
+  __device__ __forceinline__ void copyRows(int32_t round, uint32_t offset, const Operand& rows) const {
     forChunks(round, [&](int32_t chunk, uint32_t stage) {
       if (p_.pieces.bytes == 16)
-        copyPieces<kRows, 16>(stage + offset, first, count, pitch, chunk * kRowBytes);
+        copyPieces<kRows, 16>(stage + offset, rows, chunk * kRowBytes);
       else if (p_.pieces.bytes == 8)
-        copyPieces<kRows, 8>(stage + offset, first, count, pitch, chunk * kRowBytes);
-      else if (p_.pieces.bytes == 4)
-        copyPieces<kRows, 4>(stage + offset, first, count, pitch, chunk * kRowBytes);
+        copyPieces<kRows, 8>(stage + offset, rows, chunk * kRowBytes);
       else
-        copyUnaligned<kRows>(stage + offset, first, count, pitch, chunk * kRowBytes);
+        copyPieces<kRows, 4>(stage + offset, rows, chunk * kRowBytes);
     });
   }
   /// 128 bytes of each row, from byte `firstByte` on; zeros for what does not exist, which is not read. Unrolled: with a loop
   /// layers took 1.07 times as long (H200).
   template <int32_t kRows, int32_t kBytes>
-  __device__ __forceinline__ void copyPieces(uint32_t stage, const uint8_t* first, int32_t count, int32_t pitch,
-                                             int32_t firstByte) const {
+  __device__ __forceinline__ void copyPieces(uint32_t stage, const Operand& rows, int32_t firstByte) const {
     constexpr int32_t kPieces = kRowBytes / kBytes, kStep = kThreads / kPieces;
     static_assert(kThreads % kPieces == 0 && kStep % (kPatternRows / 2) == 0);
     const int32_t firstRow = static_cast<int32_t>(threadIdx.x) / kPieces,
                   place = static_cast<int32_t>(threadIdx.x) % kPieces * kBytes;
-    const int32_t byte = firstByte + place, existing = byte < p_.pieces.rowBytes ? count - firstRow : 0;
-    const uint8_t* from = first + static_cast<int64_t>(firstRow) * pitch + byte;
+    const int32_t byte = firstByte + place, existing = byte < p_.pieces.rowBytes ? rows.count - firstRow : 0;
+    const uint8_t* from = rows.first + static_cast<int64_t>(firstRow) * rows.pitch + byte;
     const uint32_t to = stage + static_cast<uint32_t>(firstRow * kRowBytes), swizzled = place ^ (firstRow % kPatternRows * 16);
 #pragma unroll
-    for (int32_t row = 0; row < kRows; row += kStep, from += static_cast<int64_t>(kStep) * pitch) {
+    for (int32_t row = 0; row < kRows; row += kStep, from += static_cast<int64_t>(kStep) * rows.pitch) {
       if (kRows % kStep != 0 && firstRow + row >= kRows) break;
       // Steps of half a pattern change one bit.
       ptx::copyAsync<kBytes>(to + static_cast<uint32_t>(row * kRowBytes) + (swizzled ^ (row % kPatternRows * 16)), from,
                              row < existing ? kBytes : 0);
-    }
-  }
-
-  /// The same of rows that begin anywhere, by way of registers: there when it returns.
-  template <int32_t kRows>
-  __device__ __forceinline__ void copyUnaligned(uint32_t stage, const uint8_t* first, int32_t count, int32_t pitch,
-                                                int32_t firstByte) const {
-    constexpr int32_t kPieces = kRowBytes / kUnalignedBytes, kStep = kThreads / kPieces;
-    constexpr int32_t kTogether = kIsLean ? 4 : 2;  // as many as there are registers for
-    static_assert(kStep % kPatternRows == 0, "rows of a thread have one place in the swizzle's pattern");
-    const int32_t firstRow = static_cast<int32_t>(threadIdx.x) / kPieces,
-                  place = static_cast<int32_t>(threadIdx.x) % kPieces * kUnalignedBytes;
-    const int32_t ofRow = p_.pieces.rowBytes - firstByte - place, inRow = min(max(ofRow, 0), kUnalignedBytes);
-    const uint8_t* from = first + static_cast<int64_t>(firstRow) * pitch + firstByte + place;
-    uint32_t to = stage + static_cast<uint32_t>(firstRow * kRowBytes) + (place ^ (firstRow % kPatternRows * 16));
-    int32_t before = max(count - kLastRows, 0) - firstRow;  // rows before the last ones, from the next row on
-    const int32_t last = min(count, kLastRows);
-#pragma unroll 1
-    for (int32_t batch = 0; batch < kRows; batch += kTogether * kStep) {
-      UnalignedPiece pieces[kTogether];
-#pragma unroll
-      for (int32_t i = 0; i < kTogether; ++i, from += static_cast<int64_t>(kStep) * pitch)
-        pieces[i].load(from, i * kStep < before ? inRow : 0);
-#pragma unroll
-      for (int32_t i = 0; i < kTogether; ++i, to += kStep * kRowBytes, before -= kStep) {
-        const bool isInTile = kRows % (kTogether * kStep) == 0 || to < stage + kRows * kRowBytes;
-        const uint4 v = pieces[i].placed(before > 0 ? inRow : 0);
-        if (isInTile && (before > 0 || before <= -last)) ptx::storeShared16Bytes(to, v.x, v.y, v.z, v.w);
-      }
-    }
-    if (count <= kRows + kLastRows) copyLastRows<kRows>(stage, first, count, pitch, firstByte);
-  }
-  /// The same of those of the last rows that the tile has, one byte after the other.
-  template <int32_t kRows>
-  __device__ __forceinline__ void copyLastRows(uint32_t stage, const uint8_t* first, int32_t count, int32_t pitch,
-                                               int32_t firstByte) const {
-    constexpr int32_t kWord = 4, kWords = kRowBytes / kWord;
-    const int32_t last = min(count, kLastRows);
-#pragma unroll 1
-    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < last * kWords; i += kThreads) {
-      const int32_t row = count - last + i / kWords, byte = i % kWords * kWord;
-      if (row >= kRows) break;
-      const uint8_t* const from = first + static_cast<int64_t>(row) * pitch + firstByte + byte;
-      uint32_t word = 0;
-#pragma unroll
-      for (int32_t b = 0; b < kWord; ++b)
-        if (firstByte + byte + b < p_.pieces.rowBytes) word |= static_cast<uint32_t>(from[b]) << (8 * b);
-      ptx::storeShared4Bytes(stage + static_cast<uint32_t>(row * kRowBytes + (byte ^ (row % kPatternRows * 16))), word);
     }
   }
 
@@ -223,14 +196,21 @@ class PiecesCta {
 }  // namespace shiftconv::kernels::im2col
 
 // Tiles of PIXELS output pixels x CHANNELS output channels.
-#define SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, CTAS, IS_LEAN)                                \
+#define SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, CTAS, SHIFTS, IS_LEAN)                        \
   SHIFTCONV_KERNEL(                                                                                                   \
       NAME, extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::pieceThreads(PIXELS / 64), CTAS) \
                 NAME(const __grid_constant__ shiftconv::kernels::im2col::Params params) {                             \
                   using namespace shiftconv::kernels::im2col;                                                         \
-                  PiecesCta<kinds::KIND, PIXELS / 64, CHANNELS, IS_LEAN>(params).run();                               \
+                  PiecesCta<kinds::KIND, PIXELS / 64, CHANNELS, SHIFTS, IS_LEAN>(params).run();                       \
                 })
 /// The kernel of lean epilogues, and that of the others.
-#define SHIFTCONV_IM2COL_PIECES_KERNEL(NAME, KIND, PIXELS, CHANNELS, CTAS)           \
-  SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME##_lean, KIND, PIXELS, CHANNELS, CTAS, true) \
-  SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, CTAS, false)
+#define SHIFTCONV_IM2COL_PIECES_KERNEL(NAME, KIND, PIXELS, CHANNELS, CTAS, SHIFTS)           \
+  SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME##_lean, KIND, PIXELS, CHANNELS, CTAS, SHIFTS, true) \
+  SHIFTCONV_IM2COL_PIECES_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, CTAS, SHIFTS, false)
+/// Those of every type.
+#define SHIFTCONV_IM2COL_PIECES_KERNELS(SUFFIX, PIXELS, CHANNELS, CTAS, SHIFTS)                                                  \
+  SHIFTCONV_IM2COL_PIECES_KERNEL(im2col_sm90_f16_##PIXELS##x##CHANNELS##SUFFIX, f16, PIXELS, CHANNELS, CTAS, SHIFTS)             \
+  SHIFTCONV_IM2COL_PIECES_KERNEL(im2col_sm90_bf16_##PIXELS##x##CHANNELS##SUFFIX, bf16, PIXELS, CHANNELS, CTAS, SHIFTS)           \
+  SHIFTCONV_IM2COL_PIECES_KERNEL(im2col_sm90_e4m3_e4m3_##PIXELS##x##CHANNELS##SUFFIX, e4m3_e4m3, PIXELS, CHANNELS, CTAS, SHIFTS) \
+  SHIFTCONV_IM2COL_PIECES_KERNEL(im2col_sm90_s8_s8_##PIXELS##x##CHANNELS##SUFFIX, s8_s8, PIXELS, CHANNELS, CTAS, SHIFTS)         \
+  SHIFTCONV_IM2COL_PIECES_KERNEL(im2col_sm90_u8_s8_##PIXELS##x##CHANNELS##SUFFIX, u8_s8, PIXELS, CHANNELS, CTAS, SHIFTS)

@@ -73,9 +73,20 @@
 #define SHIFTCONV_IM2COL_PIECES_TILES(X) \
   X(64, 16, 8)                           \
   X(64, 32, 8)                           \
-  X(64, 48, 4)                           \
+  X(64, 48, 5)                           \
   X(64, 80, 4)                           \
   X(64, 128, 3)                          \
   X(128, 64, 3)                          \
   X(128, 128, 2)                         \
+  X(192, 64, 2)
+
+/// The same where rows begin anywhere.
+#define SHIFTCONV_IM2COL_SHIFTED_TILES(X) \
+  X(64, 16, 8)                            \
+  X(64, 32, 7)                            \
+  X(64, 48, 4)                            \
+  X(64, 80, 4)                            \
+  X(64, 128, 3)                           \
+  X(128, 64, 3)                           \
+  X(128, 128, 2)                          \
   X(192, 64, 2)

@@ -337,5 +337,24 @@ TEST(HopperPlans, HaloOffersNoTilesThatAreHalfEmpty) {
   EXPECT_FALSE(ofFew.contains("k128_n256") || ofFew.contains("k64x2_n256"));
 }
 
+/// Boxes of a single tap hold the same pixels however tiles are cut. With a stride they do not, and of several taps neither.
+TEST(HopperPlans, HaloCutsLayersOfOneTapInOneWay) {
+  const auto cuts = [](const char* text, const HaloChoices& choices = {}) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok()) << text;
+    std::set<HaloCut> found;
+    for (const HaloOffer& offer : haloOffers(problem, h200(), choices)) found.insert(offer.cut);
+    return found;
+  };
+  const char* const one = "3x18x20x64 f16 * 136x1x1x64 -> f16";
+  EXPECT_EQ(cuts(one), std::set{HaloCut::Dense});
+  EXPECT_EQ(cuts("2x3x18x20x64 f16 * 136x1x1x1x64 -> f16"), std::set{HaloCut::Dense});
+  EXPECT_EQ(cuts("3x18x20x64 f16 * 136x1x1x64 stride 2,2 -> f16").size(), 3u);
+  EXPECT_EQ(cuts("3x18x20x64 f16 * 136x3x1x64 pad 1,1,0,0 -> f16").size(), 3u);
+  HaloChoices asked;
+  asked.cut = HaloCut::Columns;
+  EXPECT_EQ(cuts(one, asked), std::set{HaloCut::Columns});
+}
+
 }  // namespace
 }  // namespace shiftconv::plan::halo_plan_test
