@@ -24,7 +24,7 @@ double residentCtas(const Tile& tile, const device::Properties& properties, cons
   return static_cast<double>(std::clamp<int64_t>(shared / (plan.launch.dynamicSharedBytes + kReservedSharedBytes), 1, tile.ctas));
 }
 
-/// How many times as fast as its own a CTA gets the rows that so many share.
+/// How many times as fast as rows of its own a CTA gets those that 2^shift CTAs share.
 double sharedRate(int32_t shift) { return shift == 0 ? 1 : shift == 1 ? kSharedRate : kSharedRate * kSharedRate; }
 
 }  // namespace

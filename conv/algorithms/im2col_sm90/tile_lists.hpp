@@ -28,8 +28,12 @@ inline constexpr std::array kPlainTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
 inline constexpr std::array kBytesTiles{SHIFTCONV_IM2COL_BYTES_TILES(SHIFTCONV_TILE)};
 inline constexpr std::array kSplitTiles{SHIFTCONV_IM2COL_SPLIT_TILES(SHIFTCONV_TILE)};
 inline constexpr std::array kSharedTiles{SHIFTCONV_IM2COL_SHARED_TILES(SHIFTCONV_TILE)};
+#undef SHIFTCONV_TILE
+#define SHIFTCONV_TILE(PIXELS, CHANNELS, CTAS, SHIFTED_CTAS) Tile{#PIXELS "x" #CHANNELS, PIXELS, CHANNELS, CTAS},
 inline constexpr std::array kPiecesTiles{SHIFTCONV_IM2COL_PIECES_TILES(SHIFTCONV_TILE)};
-inline constexpr std::array kShiftedTiles{SHIFTCONV_IM2COL_SHIFTED_TILES(SHIFTCONV_TILE)};
+#undef SHIFTCONV_TILE
+#define SHIFTCONV_TILE(PIXELS, CHANNELS, CTAS, SHIFTED_CTAS) Tile{#PIXELS "x" #CHANNELS, PIXELS, CHANNELS, SHIFTED_CTAS},
+inline constexpr std::array kShiftedTiles{SHIFTCONV_IM2COL_PIECES_TILES(SHIFTCONV_TILE)};  // the same where rows begin anywhere
 #undef SHIFTCONV_TILE
 constexpr bool isAmong(std::span<const Tile> tiles, const Tile& tile) {
   return std::any_of(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.isAsLargeAs(tile); });
@@ -48,8 +52,7 @@ constexpr bool areAmongPlain(std::span<const Tile> some) {
     return std::any_of(kPlainTiles.begin(), kPlainTiles.end(), [&](const Tile& tile) { return tile.isAsLargeAs(one); });
   });
 }
-static_assert(areAmongPlain(kBytesTiles) && areAmongPlain(kPiecesTiles) && areAmongPlain(kShiftedTiles),
-              "their names are among those of plain 16-bit operands");
+static_assert(areAmongPlain(kBytesTiles) && areAmongPlain(kPiecesTiles), "their names are among those of plain 16-bit operands");
 static_assert(std::all_of(kSplitTiles.begin(), kSplitTiles.end(), [](const Tile& tile) { return tile.pixels <= 2 * kGroupPixels; }),
               "a CTA of the cluster, two at least, finishes one warpgroup's sums at most (ownerOf)");
 inline constexpr std::array<std::string_view, kTiles.size()> kTileNames = [] {

@@ -69,24 +69,14 @@
   X(192, 128, 1)                         \
   X(192, 160, 1)
 
-/// The ones of every type for matrices that threads copy in pieces.
+/// The ones of every type for matrices that threads copy: X(output pixels, output channels, CTAs where rows come in pieces, CTAs
+/// where they begin anywhere).
 #define SHIFTCONV_IM2COL_PIECES_TILES(X) \
-  X(64, 16, 8)                           \
-  X(64, 32, 8)                           \
-  X(64, 48, 5)                           \
-  X(64, 80, 4)                           \
-  X(64, 128, 3)                          \
-  X(128, 64, 3)                          \
-  X(128, 128, 2)                         \
-  X(192, 64, 2)
-
-/// The same where rows begin anywhere.
-#define SHIFTCONV_IM2COL_SHIFTED_TILES(X) \
-  X(64, 16, 8)                            \
-  X(64, 32, 7)                            \
-  X(64, 48, 4)                            \
-  X(64, 80, 4)                            \
-  X(64, 128, 3)                           \
-  X(128, 64, 3)                           \
-  X(128, 128, 2)                          \
-  X(192, 64, 2)
+  X(64, 16, 8, 8)                        \
+  X(64, 32, 8, 7)                        \
+  X(64, 48, 5, 4)                        \
+  X(64, 80, 4, 4)                        \
+  X(64, 128, 3, 3)                       \
+  X(128, 64, 3, 3)                       \
+  X(128, 128, 2, 2)                      \
+  X(192, 64, 2, 2)
