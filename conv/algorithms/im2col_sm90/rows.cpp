@@ -17,7 +17,6 @@ int32_t rowPieceBytes(const Problem& p) {
   return static_cast<int32_t>(std::gcd(kMapBytes, std::gcd(p.c, p.inputPitch()) * bytesOf(p.inputType)));
 }
 
-bool canUseMaps(const Problem& p) { return rowPieceBytes(p) == kMapBytes; }
 bool canCopyPieces(const Problem& p) { return isPixelByPixel(p) && p.groups == 1 && !p.isSplit(); }
 
 std::string rowRefusal(const Problem& p) {

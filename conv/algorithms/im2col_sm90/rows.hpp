@@ -21,8 +21,7 @@ int32_t rowPieceBytes(const Problem& p);
 /// Whether rows begin anywhere: threads then shift words into place, as cp.async copies 4 bytes or more.
 constexpr bool isShifted(int32_t pieceBytes) { return pieceBytes % 4 != 0; }
 
-/// Whether the copy engine can load rows, and whether threads can copy them: those of a plain matrix, wherever they begin.
-bool canUseMaps(const Problem& p);
+/// Whether threads can copy rows: those of a plain matrix, wherever they begin.
 bool canCopyPieces(const Problem& p);
 
 /// Why nobody can load rows; empty where somebody can.
