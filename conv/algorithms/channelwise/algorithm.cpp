@@ -10,6 +10,7 @@
 #include "channelwise_image.hpp"
 #include "channelwise_integers_image.hpp"
 #include "channelwise_narrow_image.hpp"
+#include "channelwise_stream_image.hpp"
 #include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
@@ -24,11 +25,13 @@ namespace {
 constexpr std::array<std::string_view, 2> kWeightNames{"staged", "direct"};
 constexpr uint32_t kMostRows = 1024;
 constexpr std::array<OptionDescription, 7> kOptions{
-    {{"form", "few, batch, general, long",
-      "all loads of a thread at once; walking down several rows; a loop over the taps; rows of 8 taps and more, weights as words"},
+    {{"form", "few, batch, stream, general, long",
+      "all loads of a thread at once; walking down several rows; the same with rows from the copy engine; a loop over the taps; "
+      "rows "
+      "of 8 taps and more, weights as words"},
      {"channels", "1, 2, 4, 8", "of a thread"},
      {"columns", "1 to 8", "neighbouring outputs of a thread"},
-     {"rows", "1 to 1024", "output rows of a thread in the batch form, else 1"},
+     {"rows", "1 to 1024", "output rows of a thread in the forms batch and stream, else 1"},
      {"threads", "64, 128", "of a CTA at most"},
      {"weights", "staged, direct", "through shared memory, or by each thread from global memory"},
      kDependentOption}};
@@ -77,14 +80,20 @@ class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, Channelwise
             1,
             {static_cast<int32_t>(made.kind->form), made.threads, made.staged() ? 1 : 0},
             made.modelParts,
-            made.kind->form == Form::Long ? "channelwise_long" : ""};
+            made.kind->form == Form::Long     ? "channelwise_long"
+            : made.kind->form == Form::Stream ? "channelwise_stream"
+                                              : ""};
   }
   void addLaunches(const Problem& problem, const ChannelwisePlan& made, Plan& plan) const override {
-    const auto& image = made.kind->isDeep              ? images::channelwise_deep()
+    const bool streamed = made.kind->form == Form::Stream;
+    const auto& image = streamed                       ? images::channelwise_stream()
+                        : made.kind->isDeep            ? images::channelwise_deep()
                         : made.kind->isInteger         ? images::channelwise_integers()
                         : made.kind->elementBytes == 2 ? images::channelwise()
                                                        : images::channelwise_narrow();
     addPreparedLaunch(problem, image, std::string(made.kind->name), made.launch, made.params, "multiply", plan);
+    auto& parameters = plan.launches.back().parameters;
+    if (streamed) parameters.insert(parameters.begin(), Parameter::map(made.input, {TensorName::Input}));
   }
 };
 

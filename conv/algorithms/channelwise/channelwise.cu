@@ -2,7 +2,8 @@
 //
 // A thread has a few neighbouring channels of a few outputs that share pixels, sums in f32 by fused multiply-add (8-bit integers:
 // four products at a time, in s32) and stores from its registers. Threads of a warp lie along the channels, so that they load whole
-// lines of a pixel. Shared memory holds nothing but the weights. The four forms: few.cuh, batch.cuh, general.cuh, long.cuh.
+// lines of a pixel. Shared memory holds nothing but the weights. The forms: few.cuh, batch.cuh, general.cuh, long.cuh; and in
+// channelwise_stream.cu stream.cuh, whose input rows come to shared memory.
 //
 // NOTES
 //  - Pixels outside of the image are zeros that are multiplied (general.cuh and long.cuh skip whole rows of them): under infinite

@@ -136,6 +136,60 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1, kIsDilated> {
   PlainBytes<kChannels> own_;
 };
 
+/// The epilogues of lean.hpp without a residual, stored from a running address: of the form Stream.
+template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes>
+class LeanFinisher {
+  using Pixel = Channels<kChannels, kElementBytes>;
+
+ public:
+  __device__ LeanFinisher(const Params& p, int32_t channel) : p_(p) {
+    if constexpr (kElementBytes == 1)
+      bytes_.load(p.epilogue, channel, p.epilogue.columns);
+    else
+      PlainBytes<kChannels>::loadNumbers(p.epilogue.floatBias(), channel, p.epilogue.columns, 0.0f, bias_);
+  }
+
+  /// What the sums of a channel begin with.
+  __device__ __forceinline__ float first(int32_t channel) const { return kElementBytes == 1 ? 0 : bias_[channel]; }
+
+  /// The first `columns` columns.
+  __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], uint8_t* to, int32_t columns) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    Pixel packed[kColumns];
+    if constexpr (kElementBytes == 1) {
+      uint32_t words[kColumns * kChannels / 4];
+      bytes_.finishLean(e, v, words);
+#pragma unroll
+      for (int32_t q = 0; q < kColumns; ++q)
+#pragma unroll
+        for (int32_t i = 0; i < Pixel::kWords; ++i) packed[q].word[i] = words[q * Pixel::kWords + i];
+    } else {
+      withLean(p_.lean, [&](auto tag) {
+        constexpr Lean kLean = decltype(tag)::kLean;
+        if constexpr (kLean == Lean::Residual) return;
+        activateLean<kLean>(v);
+        withElement(p_, [&](auto elementTag) {
+          using Element = typename decltype(elementTag)::Element;
+          const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);
+#pragma unroll
+          for (int32_t q = 0; q < kColumns; ++q) {
+            packed[q].template pack<Element>(v + q * kChannels);
+            for (uint32_t& word : packed[q].word) word = limitLean<Element, kLean>(e, least, word);
+          }
+        });
+      });
+    }
+#pragma unroll
+    for (int32_t q = 0; q < kColumns; ++q)
+      if (q < columns) packed[q].store(to + q * e.outputPitch);
+  }
+
+ private:
+  const Params& p_;
+  float bias_[kChannels] = {};        // of 16 bits
+  PlainBytes<kChannels> bytes_ = {};  // of 8
+};
+
 template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes, bool kIsDilated>
 class Finisher<Finish::Full, kChannels, kColumns, kElementBytes, kIsDilated> {
  public:

@@ -11,10 +11,11 @@ namespace shiftconv::kernels::channelwise {
 enum class Form : uint8_t {
   Few,      ///< a thread has neighbouring outputs of one row, and loads everything that they need at once
   Batch,    ///< a thread walks down several rows of outputs, the next input row on its way
+  Stream,   ///< likewise, of rows that the copy engine brings to shared memory
   General,  ///< any filter, one to three dimensions, dilation: a loop over the taps
   Long,     ///< rows of many taps that a window slides along, and words that a CTA makes of its filters
 };
-inline constexpr std::array<std::string_view, 4> kFormNames{"few", "batch", "general", "long"};
+inline constexpr std::array<std::string_view, 5> kFormNames{"few", "batch", "stream", "general", "long"};
 
 enum class Finish : uint8_t {
   Plain,  ///< of 16 bits isPlainSegment, of 8 isPlainBytes (conv/plan/plain_segment.hpp)
@@ -26,7 +27,7 @@ struct Kind {
   std::string_view name;
   Form form;
   int32_t filter;  ///< height and width; 0: any
-  int32_t stride;  ///< of the width, for Batch of the height too; 0: any
+  int32_t stride;  ///< of the width, for Batch and Stream of the height too; 0: any
   int32_t channels, columns;
   int32_t ctas;  ///< of kMostThreads that a multiprocessor can hold, by registers
   Finish finish;
@@ -261,6 +262,17 @@ struct Kind {
   KIND(channelwise_deep_integers_batch_5_s2_c4_q4, EitherIntegers, Batch, 5, 2, 4, 4, 2, Plain) \
   KIND(channelwise_deep_integers_batch_7_s1_c4_q2, EitherIntegers, Batch, 7, 1, 4, 2, 2, Plain)
 
+// Of rows from the copy engine: KIND(name, what it multiplies, filter, channels, columns, ctas), all Stream, Plain and without
+// stride.
+#define SHIFTCONV_CHANNELWISE_STREAM_KINDS(KIND)            \
+  KIND(channelwise_stream_3_c2_q7, Halves, 3, 2, 7, 5)      \
+  KIND(channelwise_stream_3_c4_q4, Halves, 3, 4, 4, 4)      \
+  KIND(channelwise_stream_3_c4_q7, Halves, 3, 4, 7, 3)      \
+  KIND(channelwise_stream_5_c2_q4, Halves, 5, 2, 4, 4)      \
+  KIND(channelwise_stream_5_c2_q7, Halves, 5, 2, 7, 3)      \
+  KIND(channelwise_stream_bytes_3_c4_q4, Bytes, 3, 4, 4, 4) \
+  KIND(channelwise_stream_bytes_3_c4_q7, Bytes, 3, 4, 7, 3)
+
 // Of 8-bit floats and integers, and of f32: KIND(name, type of the operands, channels, columns, ctas), all General and Full.
 #define SHIFTCONV_CHANNELWISE_NARROW_KINDS(KIND) \
   KIND(channelwise_bytes_c1_q4, Bytes, 1, 4, 5)  \
@@ -322,9 +334,13 @@ inline constexpr std::array kKinds{
        false, true},
                             SHIFTCONV_CHANNELWISE_DEEP_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, FILTER, CHANNELS, COLUMNS, CTAS) \
+  Kind{#NAME, Form::Stream, FILTER, 1, CHANNELS, COLUMNS, CTAS, Finish::Plain, OPERANDS::kBytes},
+                                SHIFTCONV_CHANNELWISE_STREAM_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
 #define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS) \
   Kind{#NAME, Form::General, 0, 0, CHANNELS, COLUMNS, CTAS, Finish::Full, OPERANDS::kBytes},
-                                SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+                                    SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 };
 

@@ -1,10 +1,12 @@
 #include "conv/algorithms/channelwise/model.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/shared_memory.hpp"
 
 namespace shiftconv::plan {
 
@@ -17,6 +19,7 @@ namespace {
 constexpr int32_t kFixed = 190;         // places, addresses, staging
 constexpr int32_t kLoad = 4;            // address, predicate, zero, load
 constexpr int32_t kStepFixed = 30;      // of the batch form
+constexpr int32_t kStreamRow = 40;      // of the stream form: waits, arrives; thread 0 copies
 constexpr int32_t kPlaneFixed = 20;     // of a filter with depth; a guess
 constexpr int32_t kStore = 9;           // of an output pixel
 constexpr int32_t kTapFixed = 6;        // of the general form
@@ -28,6 +31,12 @@ struct Work {
   double chainClocks = 0;   ///< that a warp waits when it has the multiprocessor for itself
   double loadedBytes = 0;   ///< of a thread
 };
+
+/// CTAs of a multiprocessor, by shared memory.
+double residentByShared(const device::Properties& properties, const LaunchConfig& launch) {
+  const auto own = static_cast<double>(launch.dynamicSharedBytes + kReservedSharedBytes);
+  return std::floor(static_cast<double>(properties.sharedBytesPerBlock + kReservedSharedBytes) / own);
+}
 
 Work workOf(const Problem& p, const ChannelwisePlan& plan) {
   const Kind& k = *plan.kind;
@@ -69,6 +78,12 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
     return work;
   }
   const double reached = (k.filter + k.stride - 1) / k.stride, rows = plan.params.rows, steps = rows + reached - 1;
+  if (k.form == Form::Stream) {
+    work.instructions = kFixed + weights * 2 + steps * (kStepFixed + kStreamRow + pixels * (1 + v) + products) + rows * store;
+    work.chainClocks = kTripClocks + steps * kStreamRowClocks;
+    work.loadedBytes = steps * plan.params.boxBytes / plan.launch.block.x;
+    return work;
+  }
   const double plane = k.stride * pixels * (kLoad + v);
   const double step = kStepFixed + reached * q * v + planes * (plane + (k.isDeep ? weights * 2 + kPlaneFixed : 0));
   work.instructions = kFixed + weights * 2 + steps * step + rows * (planes * products + store);
@@ -84,7 +99,8 @@ void modelChannelwise(const Problem& problem, double bytes, const device::Proper
   const Work work = workOf(problem, plan);
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = static_cast<double>(plan.launch.grid.count()), threads = static_cast<double>(plan.launch.block.count());
-  const double resident = plan.kind->ctas * static_cast<double>(kMostThreads) / threads;
+  double resident = plan.kind->ctas * static_cast<double>(kMostThreads) / threads;
+  if (plan.kind->form == Form::Stream) resident = std::min(resident, residentByShared(properties, plan.launch));
   // CTAs of the multiprocessor that has most of them.
   const double most =
       std::max(1.0, ctas / multiprocessors <= resident
@@ -93,10 +109,11 @@ void modelChannelwise(const Problem& problem, double bytes, const device::Proper
   const double waves = std::max(1.0, most / resident);
   const double issue = most * threads / 32 * work.instructions / (kWarpInstructions * kIssueShare);
   const double latency = waves * work.chainClocks;
-  // Neighbouring threads load the same pixels, of which the first-level cache keeps about half.
+  // Neighbouring threads load the same pixels, of which the first-level cache keeps about half. The form Stream loads each once.
   const double outputs = static_cast<double>(problem.outputPixels() * problem.k) * bytesOf(problem.outputType);
-  const double loaded = (ctas * threads * work.loadedBytes + bytes) / 2 + outputs;
-  const double second = loaded / multiprocessors / rates.of(Resource::L2ToShared);
+  const double loaded = ctas * threads * work.loadedBytes;
+  const double traffic = outputs + (plan.kind->form == Form::Stream ? loaded : (loaded + bytes) / 2);
+  const double second = traffic / multiprocessors / rates.of(Resource::L2ToShared);
   const double memory = bytes / rates.of(Resource::DeviceMemory);
   const double slowest = std::max({issue, latency, second, memory});
   const auto ofSlowest = [&](double clocks) { return static_cast<float>(clocks / slowest); };
@@ -108,6 +125,7 @@ void modelChannelwise(const Problem& problem, double bytes, const device::Proper
   if (plan.kind->form == Form::Batch) share += kBatchShare;
   if (threads == 64) share += kSmallCtaShare;
   if (plan.kind->form == Form::Few && plan.kind->columns == 4) share += kFewOf4Share;
+  if (plan.kind->form == Form::Stream && plan.kind->filter == 5) share += kStreamOf5Share;
   plan.modelledClocks =
       corrected(kStartClocks + slowest + (issue + latency + second + memory - slowest) * kExposedShare, kCorrection, share);
 }

@@ -12,6 +12,11 @@
 namespace shiftconv::kernels::channelwise {
 
 inline constexpr int32_t kMostThreads = 128;  ///< of a CTA
+// Of the form Stream.
+inline constexpr int32_t kStages = 4;  ///< input rows in shared memory; 3 to 6 took the same time (observed on an H200)
+static_assert((kStages & (kStages - 1)) == 0, "a row's stage is worked out without a division");
+inline constexpr uint32_t kStageAlignment = 128;      ///< of bulk tensor copies, PTX ISA 5.5.6
+inline constexpr uint32_t kStreamControlBytes = 128;  ///< barriers, before the stages
 
 /// Weights that are converted once, for all pixels of a CTA, lie in shared memory as words of 32 bits, [word][channel].
 inline constexpr int32_t kWordBytes = 4;
@@ -73,6 +78,8 @@ struct Params {
   layout::FastDivisor stagedWords;  ///< of a channel, at once
   layout::FastDivisor rowWords;     ///< of a filter row: one a tap, of integers one for four
   int32_t stagedRows = 0;           ///< filter rows that are staged at once
+  // Of the form Stream.
+  uint32_t boxBytes = 0, stageBytes = 0;  ///< of an input row, and from stage to stage
 };
 
 }  // namespace shiftconv::kernels::channelwise

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
+#include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/algorithms/channelwise/model.hpp"
+#include "conv/algorithms/channelwise/stream_shape.hpp"
 #include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
@@ -27,15 +29,16 @@ using namespace kernels::channelwise;
 namespace {
 
 constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
-constexpr int64_t kStagedBytes = 48 * 1024;  // of weights at most: what a kernel has without asking for more
-constexpr int64_t kRowsBytes = 24 * 1024;    // of filter rows that are staged at once, if they are several: room for more CTAs
+constexpr int64_t kStagedBytes = 48 * 1024;    // of weights at most: what a kernel has without asking for more
+constexpr int64_t kLeastStreamed = 4'000'000;  // outputs; with fewer, the form Stream is not the fastest (measured on an H200)
+constexpr int64_t kRowsBytes = 24 * 1024;      // of filter rows that are staged at once, if they are several: room for more CTAs
 
 int64_t multiplierOf(const Problem& p) { return p.k / p.c; }
 int64_t tapsOf(const Problem& p) { return p.t * p.r * p.s; }
 
 int64_t elementBytes(const Problem& p) { return bitsOf(p.inputType) / 8; }
 
-bool mustStage(const Kind& kind) { return kind.isDeep || kind.form == Form::Long; }
+bool mustStage(const Kind& kind) { return kind.isDeep || kind.form == Form::Long || kind.form == Form::Stream; }
 
 int64_t channelWeightBytes(const Problem& p) { return tapsOf(p) * elementBytes(p); }
 
@@ -101,6 +104,7 @@ bool computes(const Kind& kind, const Problem& p) {
   if (kind.form == Form::Long) return hasLongRows(p);
   if (kind.isDeep ? p.t == 1 || channelWeightBytes(p) * kind.channels > kStagedBytes : p.t != 1) return false;
   if (kind.filter == 1 && !isOneRow(p)) return false;
+  if (kind.form == Form::Stream && !canStream(p)) return false;
   return p.r == kind.filter && p.s == kind.filter && p.strideW == kind.stride && kind.isDilated == isDilated(p) &&
          (p.dilationW == 1 || slides(p)) &&
          (kind.form == Form::Few || (p.strideH == kind.stride && (p.dilationH == 1 || slidesDown(p))));
@@ -154,11 +158,6 @@ void setAxes(const Problem& p, const Kind& kind, Params& params) {
   params.outputStep = outputStep * params.epilogue.outputPitch, params.residualStep = outputStep * params.epilogue.residualPitch;
 }
 
-/// Threads of a CTA side by side along the channels, and units.
-struct CtaShape {
-  int64_t channelThreads = 1, units = 1;
-};
-
 /// Of those with the fewest idle threads, and pieces of pixels that are whole sectors of memory.
 CtaShape ctaShape(const Problem& p, const Kind& kind, int64_t units, int64_t threads) {
   const int64_t channels = kind.channels, all = p.k / channels;
@@ -206,10 +205,18 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.epilogue = epilogueOf(p);
   setAxes(p, kind, params);
-  const int64_t columnUnits = unitsOf(params.outputsAcross, params.gapsAcross.step, kind.columns);
+  const bool streamed = kind.form == Form::Stream;
+  int64_t columnUnits = unitsOf(params.outputsAcross, params.gapsAcross.step, kind.columns);
   const int64_t rowUnits = unitsOf(params.outputsDown, params.gapsDown.step, rows);
+  CtaShape shape;
+  if (streamed) {
+    // A CTA's units lie in one row, so that those of the last one may be missing.
+    shape = streamShape(p, kind, threads);
+    if (shape.units == 0) return false;
+    columnUnits = roundUp(columnUnits, shape.units);
+  }
   const int64_t units = p.n * params.outputDepth.divisor * rowUnits * columnUnits;
-  const CtaShape shape = ctaShape(p, kind, units, threads);
+  if (!streamed) shape = ctaShape(p, kind, units, threads);
   const int64_t channelBlocks = ceilDivide(p.k / kind.channels, shape.channelThreads);
   const int64_t ctas = ceilDivide(units, shape.units) * channelBlocks;
   int64_t weightBytes = shape.channelThreads * kind.channels * channelWeightBytes(p);
@@ -234,20 +241,27 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   plan.launch.grid = {static_cast<uint32_t>(ctas), 1, 1};
   plan.launch.block = {static_cast<uint32_t>(roundUp(shape.channelThreads * shape.units, 32)), 1, 1};
   plan.launch.dynamicSharedBytes = params.weightBytes;
+  if (streamed) {
+    plan.input = streamMap(p, kind, shape);
+    params.boxBytes = plan.input.box[0] * plan.input.box[1] * static_cast<uint32_t>(kind.elementBytes);
+    params.stageBytes = roundUp(params.boxBytes, kStageAlignment);
+    plan.launch.dynamicSharedBytes += layout::kSwizzle128AtomBytes + kStreamControlBytes + kStages * params.stageBytes;
+    if (plan.launch.dynamicSharedBytes > properties.sharedBytesPerBlock) return false;
+  }
   modelChannelwise(p, bytes, properties, plan);
   return true;
 }
 
-/// Output rows of a thread in the batch form: as many for all as possible.
+/// Output rows of a thread in the forms Batch and Stream: as many for all as possible.
 std::vector<int64_t> rowsOf(const Problem& p, const Kind& kind, const ChannelwiseChoices& choices) {
-  if (kind.form != Form::Batch) {
+  if (kind.form != Form::Batch && kind.form != Form::Stream) {
     if (choices.rows && *choices.rows != 1) return {};
     return {1};
   }
   if (choices.rows) return {*choices.rows};
   std::vector<int64_t> all;
-  for (const int64_t most : {1, 2, 4, 7, 14, 28}) {
-    if (!kind.isDeep && most < 4) continue;
+  for (const int64_t most : {1, 2, 4, 7, 14, 28, 56, 112}) {
+    if (kind.form == Form::Stream ? most < 7 : most > 28 || (!kind.isDeep && most < 4)) continue;
     const int64_t own = ceilDivide(p.p(), p.strideH == 1 ? p.dilationH : 1), rows = ceilDivide(own, ceilDivide(own, most));
     if (std::find(all.begin(), all.end(), rows) == all.end()) all.push_back(rows);
   }
@@ -300,9 +314,11 @@ std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const devic
   const auto fits = [&](const Kind& kind) { return kind.finish == finish && computes(kind, p); };
   if (std::none_of(kKinds.begin(), kKinds.end(), fits)) finish = Finish::Full;
   const bool special = std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.filter != 0 && fits(kind); });
+  const bool isSmall = p.outputPixels() * p.k < kLeastStreamed;
   for (const Kind& kind : kKinds) {
     if (!fits(kind)) continue;
     if (choices.form ? *choices.form != kind.form : special && kind.filter == 0) continue;
+    if (!choices.form && kind.form == Form::Stream && isSmall) continue;
     if (choices.channels && *choices.channels != kind.channels) continue;
     if (choices.columns && *choices.columns != kind.columns) continue;
     for (const int64_t rows : rowsOf(p, kind, choices))
@@ -337,8 +353,7 @@ std::string ChannelwisePlan::options() const {
 
 std::string ChannelwisePlan::describe() const {
   return fmt::format(
-      "{}, {} units x {} threads of {}x{} pixels x {} channels; grid {}, {} bytes of weights in shared memory; modelled {:.0f} "
-      "clocks\n",
+      "{}, {} units x {} threads of {}x{} pixels x {} channels; grid {}, {} bytes of shared memory; modelled {:.0f} clocks\n",
       kind->name, params.ctaUnits, params.channelThreads.divisor, params.rows, kind->columns, kind->channels, launch.grid.x,
       launch.dynamicSharedBytes, modelledClocks);
 }

@@ -9,6 +9,7 @@
 
 #include "common/device/device.hpp"
 #include "common/launch.hpp"
+#include "common/layout/tensor_map.hpp"
 #include "conv/algorithms/channelwise/kinds.hpp"
 #include "conv/algorithms/channelwise/params.hpp"
 #include "conv/plan/rates.hpp"
@@ -20,7 +21,7 @@ namespace shiftconv::plan {
 struct ChannelwiseChoices {
   std::optional<kernels::channelwise::Form> form;
   std::optional<int32_t> channels, columns;  ///< of a thread
-  std::optional<int32_t> rows;               ///< of a thread, in the batch form
+  std::optional<int32_t> rows;               ///< of a thread, in the forms batch and stream
   std::optional<int32_t> threads;            ///< of a CTA, at most
   std::optional<bool> staged;                ///< whether weights go through shared memory
   bool dependent = true;                     ///< LaunchConfig::programmaticDependent
@@ -29,6 +30,7 @@ struct ChannelwiseChoices {
 struct ChannelwisePlan {
   const kernels::channelwise::Kind* kind = nullptr;
   kernels::channelwise::Params params{};  ///< addresses are filled in per run
+  layout::TiledMap input{};               ///< of the form Stream
   LaunchConfig launch{};
   int32_t threads = 0;  ///< of a CTA at most, as chosen
   double modelledClocks = 0;

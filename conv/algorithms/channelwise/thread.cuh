@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "common/ptx/guarded_load.cuh"
+#include "common/ptx/shared_memory.cuh"
 #include "conv/algorithms/channelwise/params.hpp"
 #include "conv/kernels/packing.cuh"
 
@@ -49,6 +50,14 @@ struct Channels {
       word[0] = two.x, word[1] = two.y;
     }
   }
+  /// From shared memory.
+  __device__ __forceinline__ void load(uint32_t from) {
+    static_assert(kBytes == 4 || kBytes == 8);
+    if constexpr (kBytes == 4)
+      word[0] = ptx::loadShared4Bytes(from);
+    else
+      ptx::loadShared8Bytes(from, word[0], word[1]);
+  }
   template <class Element>
   __device__ __forceinline__ void unpack(float (&value)[kChannels]) const {
 #pragma unroll
@@ -64,9 +73,9 @@ struct Channels {
     for (int32_t i = 0; i < kWords; ++i) word[i] = packPair<Element>(value[2 * i], kChannels > 1 ? value[2 * i + 1] : 0.0f);
   }
   __device__ __forceinline__ void store(uint8_t* to) const {
-    if constexpr (kChannels == 1)
+    if constexpr (kBytes == 2)
       *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(word[0]);
-    else if constexpr (kChannels == 2)
+    else if constexpr (kBytes == 4)
       *reinterpret_cast<uint32_t*>(to) = word[0];
     else
       *reinterpret_cast<uint2*>(to) = make_uint2(word[0], word[1]);
