@@ -67,6 +67,24 @@ TEST(EmulatedHopperCounters, HaloMultipliesAndLoadsWhatItsPlanSays) {
   EXPECT_EQ(kernel["bytes"]["tensor_core"]["shared_read"], 2 * 9 * 4 * (64 + 32) * 32);
 }
 
+/// Worked out by hand: one CTA of 8 threads along 32 channels by 2 units of 4 columns. Rows of 10 pixels come once each, those of
+/// padding never; two CTAs of 4 output rows read the two rows around their border twice.
+TEST(EmulatedHopperCounters, StreamLoadsEachRowOnce) {
+  for (const auto& [rows, ctas, loaded] : {std::tuple{8, 1, 8}, {4, 2, 2 * 5}}) {
+    Device device(SHIFTCONV_DEVICE_EMULATED, 1);
+    const ConvolutionCase test = parseCase(
+        "1x8x8x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 | algorithm channelwise | options "
+        "form=stream,channels=4,columns=4,rows=" +
+        std::to_string(rows));
+    runCase(test, makeTensors(test, 1), device, planFor(test, device));
+    const auto counters = nlohmann::json::parse(device.counters(SHIFTCONV_COUNTERS_JSON));
+    const auto& kernel = counters["kernels"][0];
+    EXPECT_EQ(kernel["kernel"], "channelwise_stream_3_c4_q4");
+    EXPECT_EQ(kernel["ctas"], ctas);
+    EXPECT_EQ(kernel["bytes"]["bulk_copy"]["shared_write"], loaded * 10 * 32 * 2);
+  }
+}
+
 TEST(EmulatedHopperChannelwise, ShapesReachEveryKernel) {
   const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
   std::string plans;
