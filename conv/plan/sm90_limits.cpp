@@ -11,10 +11,14 @@
 namespace shiftconv::plan::sm90 {
 
 std::string anyRefusal(std::string_view engine, const Problem& p, const device::Properties& properties) {
-  const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
   if (!isHopper(properties))
-    return needs(fmt::format("needs compute capability 9.0, but {} has {}.{}", properties.name, properties.computeMajor,
-                             properties.computeMinor));
+    return fmt::format("{} needs compute capability 9.0, but {} has {}.{}", engine, properties.name, properties.computeMajor,
+                       properties.computeMinor);
+  return limitsRefusal(engine, p);
+}
+
+std::string limitsRefusal(std::string_view engine, const Problem& p) {
+  const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales");
   if (p.outputScale.blockSize != 0)
     return needs(fmt::format("quantises no outputs in blocks of {} channels (output_block_scale)", p.outputScale.blockSize));
@@ -98,8 +102,7 @@ bool hasShortEpilogue(const Problem& p) {
   return gemm::isShort(static_cast<gemm::Activation>(p.activation)) && hasPlainEpilogue(withPlainEpilogue(p));
 }
 
-std::string bytesRefusal(std::string_view engine, const Problem& p, const device::Properties& properties) {
-  if (std::string reason = anyRefusal(engine, p, properties); !reason.empty()) return reason;
+std::string bytesTypesRefusal(std::string_view engine, const Problem& p) {
   const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
   const bool areIntegers = isInteger(p.inputType);
   const DataType filter = areIntegers ? DataType::S8 : DataType::E4M3;

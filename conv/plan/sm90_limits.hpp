@@ -1,4 +1,4 @@
-// What the engines of sm_90a have in common.
+// What the engines of sm_90a have in common, and depthwise and grouped with them, whose kernels serve Blackwell, too.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,9 @@ namespace shiftconv::plan::sm90 {
 
 inline constexpr int64_t kLargestBox = 256;  ///< of a tensor map, in every dimension
 
-/// Why no engine of sm_90a can run the problem: device, scales, zero points and coordinates; empty when one may.
+/// Why no engine of these can run the problem, on whatever device: scales, zero points and coordinates; empty when one may.
+std::string limitsRefusal(std::string_view engine, const Problem& problem);
+/// The same, or the device, of engines for sm_90a alone.
 std::string anyRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
 /// Whether an engine with the plain epilogue also adds a residual of the output's type, in rows of 16 bytes.
 enum class ResidualAdded : bool { No, Yes };
@@ -27,8 +29,8 @@ std::string plainRefusal(std::string_view engine, const Problem& problem, const 
 /// The part of it about types, epilogue and output rows.
 std::string plainTypesRefusal(std::string_view engine, const Problem& problem, ResidualAdded residual = ResidualAdded::No);
 /// Why an engine of e4m3 and 8-bit integers, with outputs of 8 bits in rows of 16 bytes after a short epilogue, cannot run the
-/// problem, likewise. Includes anyRefusal.
-std::string bytesRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
+/// problem, likewise.
+std::string bytesTypesRefusal(std::string_view engine, const Problem& problem);
 /// What there is behind the sums beside an f32 bias, a residual and ReLU: "alpha is 0.5"; empty when there is nothing.
 std::string beyondPlainEpilogue(const Problem& problem);
 bool hasPlainEpilogue(const Problem& problem);
@@ -44,9 +46,9 @@ inline layout::MapType elementMapType(const Problem& problem) {
 }
 
 /// CTAs at work at once that fill a multiprocessor each, in clusters of `size`. Clusters of four or eight do not fill a GPC: of an
-/// H200's 132 multiprocessors cudaOccupancyMaxActiveClusters counts 30 clusters of four and 15 of eight. 30 of four took 1.07 times as
-/// long as the same tiles alone or in pairs, 31 1.3 times and 32 1.6 times (medians of recorded candidates of im2col_sm90). On other
-/// cards the same share is assumed.
+/// H200's 132 multiprocessors cudaOccupancyMaxActiveClusters counts 30 clusters of four and 15 of eight. 30 of four took 1.07 times
+/// as long as the same tiles alone or in pairs, 31 1.3 times and 32 1.6 times (medians of recorded candidates of im2col_sm90). On
+/// other cards the same share is assumed.
 inline int64_t mostClusteredCtas(const device::Properties& properties, int64_t size) {
   const int64_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   return size > 2 ? multiprocessors * 10 / 11 : multiprocessors;

@@ -367,7 +367,7 @@ TEST(PlanSearchRefusals, NameTheReasonOfMostAlgorithmsOrOfTheLastResort) {
        {std::tuple{"1x8x8x192 e3m2 scale ue8m0/32 * 64x3x3x192 scale ue8m0/32 -> f16", "B200",
                    "im2col needs C to be a multiple of 128 for e3m2 (tensor maps that unpack need it), but it is 192 (likewise"},
         {"1x8x8x64 e4m3 scale ue8m0/32 * 64x3x3x64 scale ue8m0/32 -> f16", "H200", "direct takes no block scales (likewise halo"},
-        {"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "H200", "direct sums in f32, but compute is f16 (likewise grouped"}}) {
+        {"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "H200", "direct sums in f32, but compute is f16 (likewise channelwise"}}) {
     std::shared_ptr<const Plan> plan;
     const Problem problem = problemOf(text);
     const Status status = makePlan(problem, preset(device), {}, plan);

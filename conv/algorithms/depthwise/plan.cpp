@@ -11,6 +11,7 @@
 #include "conv/plan/output_tiles.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 
@@ -45,7 +46,11 @@ bool needsFullEpilogue(const Problem& p) {
 }  // namespace
 
 std::string depthwiseRefusal(const Problem& p, const device::Properties& properties) {
-  if (std::string reason = anyRefusal("depthwise", p, properties); !reason.empty()) return reason;
+  if (std::string reason = targetRefusal("depthwise", properties); !reason.empty()) return reason;
+  if (p.groups != p.c || p.k != p.c)
+    return fmt::format("depthwise needs as many groups and output channels as input channels, but C = {}, K = {} and groups = {}",
+                       p.c, p.k, p.groups);
+  if (std::string reason = limitsRefusal("depthwise", p); !reason.empty()) return reason;
   if (!isTwoDimensional(p)) return "depthwise needs a 2-D problem, but d, t, pad_front, pad_back, stride_d or dilation_d is set";
   using enum DataType;
   const bool takesTypes = isInteger(p.inputType)
@@ -61,9 +66,6 @@ std::string depthwiseRefusal(const Problem& p, const device::Properties& propert
                        nameOf(p.inputType), nameOf(p.filterType), products);
   if (p.compute != Compute::Default) return fmt::format("depthwise sums in f32, but compute is {}", nameOf(p.compute));
   if (std::string reason = epilogueRefusal("depthwise", p, kWarpChannels); !reason.empty()) return reason;
-  if (p.groups != p.c || p.k != p.c)
-    return fmt::format("depthwise needs as many groups and output channels as input channels, but C = {}, K = {} and groups = {}",
-                       p.c, p.k, p.groups);
   if (p.strideH != 1 || p.strideW != 1 || p.dilationH != 1 || p.dilationW != 1)
     return fmt::format("depthwise needs stride and dilation 1, but they are {}x{} and {}x{}", p.strideH, p.strideW, p.dilationH,
                        p.dilationW);
@@ -134,7 +136,7 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   plan.modelledClocks = corrected(
       kStartClocks + plan.waves * (static_cast<double>(p.r) * kRowClocks + (plan.full ? kFullEpilogueClocks : 0)), kCorrection);
   plan.bound = Resource::SharedReads;
-  plan.kernelName = fmt::format("depthwise_sm90_{}{}", operandsName(p), plan.full ? "_full" : p.hasResidual() ? "_residual" : "");
+  plan.kernelName = fmt::format("depthwise_{}{}", operandsName(p), plan.full ? "_full" : p.hasResidual() ? "_residual" : "");
   return plan;
 }
 

@@ -1,4 +1,4 @@
-// The `depthwise` engine of sm_90a: one filter for each channel. See conv/algorithms/depthwise/sm90_depthwise.cu for the kernel.
+// The `depthwise` engine: one filter for each channel. See conv/algorithms/depthwise/depthwise.cu for the kernel.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The `grouped` engine of sm_90a as an entry of the registry.
+// The `grouped` engine as an entry of the registry.
 #pragma once
 
 #include "conv/plan/algorithm.hpp"

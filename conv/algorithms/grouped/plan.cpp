@@ -12,6 +12,7 @@
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/shared_memory.hpp"
 #include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 
@@ -81,12 +82,14 @@ bool chooseTile(const Problem& p, const device::Properties& properties, Tile& be
 }  // namespace
 
 std::string groupedRefusal(const Problem& p, const device::Properties& properties) {
-  if (bytesOf(p.inputType) == 1) {
-    if (std::string reason = bytesRefusal("grouped", p, properties); !reason.empty()) return reason;
-    if (!isTwoDimensional(p)) return "grouped needs a 2-D problem, but d, t, pad_front, pad_back, stride_d or dilation_d is set";
-  } else if (std::string reason = plainRefusal("grouped", p, properties); !reason.empty()) {
+  if (std::string reason = targetRefusal("grouped", properties); !reason.empty()) return reason;
+  if (p.groupChannels() > kBlockBytes)
+    return fmt::format("grouped needs at most {} channels a group, but C = {} and groups = {}", kBlockBytes, p.c, p.groups);
+  if (std::string reason = limitsRefusal("grouped", p); !reason.empty()) return reason;
+  if (!isTwoDimensional(p)) return "grouped needs a 2-D problem, but d, t, pad_front, pad_back, stride_d or dilation_d is set";
+  if (std::string reason = bytesOf(p.inputType) == 1 ? bytesTypesRefusal("grouped", p) : plainTypesRefusal("grouped", p);
+      !reason.empty())
     return reason;
-  }
   const int64_t channels = p.groupChannels(), most = kBlockBytes / bytesOf(p.inputType);
   if (p.k != p.c || channels < 2 || most % channels != 0)
     return fmt::format("grouped needs 2, 4{} or {} input and output channels a group, but C = {}, K = {} and groups = {}",
@@ -167,7 +170,7 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   plan.bound = Resource::SharedReads;
   const std::string kind =
       elementBytes == 1 ? fmt::format("{}_{}", nameOf(p.inputType), nameOf(p.filterType)) : std::string(elementName(p));
-  plan.kernelName = fmt::format("grouped_sm90_{}_r{}s{}", kind, p.r, p.s);
+  plan.kernelName = fmt::format("grouped_{}_r{}s{}", kind, p.r, p.s);
   return plan;
 }
 

@@ -1,4 +1,4 @@
-// The `grouped` engine of sm_90a: convolutions with 2 to 16 channels a group. See conv/algorithms/grouped/sm90_grouped.cu for the
+// The `grouped` engine: convolutions with 2 to 16 channels a group. See conv/algorithms/grouped/grouped.cu for the
 // kernel.
 #pragma once
 

@@ -152,12 +152,12 @@ class Cta {
            const __grid_constant__ Params params) {                                                     \
     Cta<__VA_ARGS__, S>(inputMap, outputMap, params).run();                                             \
   }
-#define SHIFTCONV_GROUPED_HALVES(TYPE, ELEMENT)                                        \
-  SHIFTCONV_GROUPED_KERNEL(grouped_sm90_##TYPE##_r3s3, 2, 3, 3, HalfBlock<ELEMENT, 9>) \
-  SHIFTCONV_GROUPED_KERNEL(grouped_sm90_##TYPE##_r5s5, 2, 5, 5, HalfBlock<ELEMENT, 25>)
-#define SHIFTCONV_GROUPED_BYTES(KIND, PRODUCTS)                                         \
-  SHIFTCONV_GROUPED_KERNEL(grouped_sm90_##KIND##_r3s3, 1, 3, 3, ByteBlock<PRODUCTS, 9>) \
-  SHIFTCONV_GROUPED_KERNEL(grouped_sm90_##KIND##_r5s5, 1, 5, 5, ByteBlock<PRODUCTS, 25>)
+#define SHIFTCONV_GROUPED_HALVES(TYPE, ELEMENT)                                   \
+  SHIFTCONV_GROUPED_KERNEL(grouped_##TYPE##_r3s3, 2, 3, 3, HalfBlock<ELEMENT, 9>) \
+  SHIFTCONV_GROUPED_KERNEL(grouped_##TYPE##_r5s5, 2, 5, 5, HalfBlock<ELEMENT, 25>)
+#define SHIFTCONV_GROUPED_BYTES(KIND, PRODUCTS)                                    \
+  SHIFTCONV_GROUPED_KERNEL(grouped_##KIND##_r3s3, 1, 3, 3, ByteBlock<PRODUCTS, 9>) \
+  SHIFTCONV_GROUPED_KERNEL(grouped_##KIND##_r5s5, 1, 5, 5, ByteBlock<PRODUCTS, 25>)
 
 SHIFTCONV_GROUPED_HALVES(f16, __half)
 SHIFTCONV_GROUPED_HALVES(bf16, __nv_bfloat16)

@@ -403,15 +403,15 @@ class Cta {
     Cta<Halves<ELEMENT>, Epilogue::Residual>(inputMap, outputMap, residualMap, params).run();           \
   }
 
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16, Halves<__half>, Plain)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16, Halves<__nv_bfloat16>, Plain)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_e4m3, Bytes<Coding::E4m3>, Plain)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_integers, Bytes<Coding::Integers>, Plain)
-SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_sm90_f16_residual, __half)
-SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_sm90_bf16_residual, __nv_bfloat16)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16_full, Halves<__half>, Full)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16_full, Halves<__nv_bfloat16>, Full)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_e4m3_full, Bytes<Coding::E4m3>, Full)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_integers_full, Bytes<Coding::Integers>, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_f16, Halves<__half>, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_bf16, Halves<__nv_bfloat16>, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_e4m3, Bytes<Coding::E4m3>, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_integers, Bytes<Coding::Integers>, Plain)
+SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_f16_residual, __half)
+SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_bf16_residual, __nv_bfloat16)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_f16_full, Halves<__half>, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_bf16_full, Halves<__nv_bfloat16>, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_e4m3_full, Bytes<Coding::E4m3>, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_integers_full, Bytes<Coding::Integers>, Full)
 
 }  // namespace shiftconv::kernels::depthwise
