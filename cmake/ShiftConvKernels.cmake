@@ -4,13 +4,13 @@
 #   shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a> [TARGETS_DIFFER | PORTABLE])
 #       Static library <module>_image with SASS, and object library <module>_text with compressed PTX, for those of these architectures
 #       that are in SHIFTCONV_ARCHITECTURES (a module may be left with neither, and devices refuse to load it then):
-#           sm_100a   PTX compute_100a, SASS sm_100a, sm_103a, sm_110a
+#           sm_100a   PTX compute_100a, SASS sm_100a, sm_103a, sm_110a (PORTABLE: sm_100, sm_110)
 #           sm_90a    PTX compute_90a, SASS sm_90a
 #       and the header <module>_image.hpp with
 #           device::ModuleImage  shiftconv::images::<module>()     one fatbin
 #       What links <module>_image gets the texts, too, where device::ptxFor (embedded_ptx.hpp) finds them; not so targets with the
 #       property SHIFTCONV_EMULATED_BY_PLUGIN, whose emulated devices come out of a library that has them.
-#       The cubins are assembled from exactly the embedded PTX, for sm_103a and sm_110a with the target's name in place and
+#       The cubins are assembled from exactly the embedded PTX, for targets other than its own with their name in place and
 #       without what sm_103a lacks (AssembleCubin.cmake). TARGETS_DIFFER: the source asks for its target, and is compiled for each.
 #       Register spills or a stack frame in any of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and
 #       SHIFTCONV_CUBIN_sm_<arch> hold the files' paths. Target machine_code assembles those of all modules.
@@ -141,9 +141,13 @@ function(_shiftconv_cubin_command source arch output depfile)
     VERBATIM)
 endfunction()
 
-# Which SASS belongs to the PTX of an architecture; the first is assembled from the embedded text.
+# Which SASS belongs to the PTX of an architecture; the first is assembled from the embedded text. Code without features of one
+# architecture runs on all devices of its major version from its minor version on (CUDA Programming Guide, Binary Compatibility), so
+# PORTABLE sources have sm_100 for 10.3, too. For 10.0 it is that of sm_100a: the cubins differ in three bytes of their notes.
 set(_shiftconv_sass_of_sm_100a sm_100a sm_103a sm_110a)
+set(_shiftconv_portable_sass_of_sm_100a sm_100 sm_110)
 set(_shiftconv_sass_of_sm_90a sm_90a)
+set(_shiftconv_portable_sass_of_sm_90a sm_90a)
 
 function(shiftconv_add_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 KERNEL "TARGETS_DIFFER;PORTABLE" "NAME;SOURCE" "ARCHS")
@@ -166,6 +170,10 @@ function(shiftconv_add_kernels)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${module}_image)
   set(fatbin ${folder}/${module}.fatbin)
 
+  set(portable)
+  if(KERNEL_PORTABLE)
+    set(portable portable_)
+  endif()
   set(texts)
   set(inputs)
   set(images)
@@ -191,7 +199,7 @@ function(shiftconv_add_kernels)
       list(APPEND images --image3=kind=ptx,sm=${number},file=${ptx})
       continue()
     endif()
-    foreach(real IN LISTS _shiftconv_sass_of_${arch})
+    foreach(real IN LISTS _shiftconv_${portable}sass_of_${arch})
       set(cubin ${folder}/${module}.${real}.cubin)
       if(real STREQUAL arch OR NOT KERNEL_TARGETS_DIFFER)
         _shiftconv_cubin_command(${ptx} ${real} ${cubin} "")
