@@ -27,8 +27,7 @@ constexpr uint32_t kMostRows = 1024;
 constexpr std::array<OptionDescription, 7> kOptions{
     {{"form", "few, batch, stream, general, long",
       "all loads of a thread at once; walking down several rows; the same with rows from the copy engine; a loop over the taps; "
-      "rows "
-      "of 8 taps and more, weights as words"},
+      "rows of 8 taps and more, weights as words"},
      {"channels", "1, 2, 4, 8", "of a thread"},
      {"columns", "1 to 8", "neighbouring outputs of a thread"},
      {"rows", "1 to 1024", "output rows of a thread in the forms batch and stream, else 1"},
