@@ -102,6 +102,14 @@ bool hasShortEpilogue(const Problem& p) {
   return gemm::isShort(static_cast<gemm::Activation>(p.activation)) && hasPlainEpilogue(withPlainEpilogue(p));
 }
 
+std::string shortTypesRefusal(std::string_view engine, const Problem& p) {
+  Problem rest = withPlainEpilogue(p);
+  if (!gemm::isShort(static_cast<gemm::Activation>(p.activation))) rest.activation = p.activation;
+  if (const std::string more = beyondPlainEpilogue(rest); !more.empty())
+    return fmt::format("{} has scales, a bias and a short activation after the sums, and nothing else, but {}", engine, more);
+  return plainTypesRefusal(engine, rest);
+}
+
 std::string bytesTypesRefusal(std::string_view engine, const Problem& p) {
   const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
   const bool areIntegers = isInteger(p.inputType);

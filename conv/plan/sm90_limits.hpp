@@ -28,6 +28,8 @@ std::string plainRefusal(std::string_view engine, const Problem& problem, const 
 
 /// The part of it about types, epilogue and output rows.
 std::string plainTypesRefusal(std::string_view engine, const Problem& problem, ResidualAdded residual = ResidualAdded::No);
+/// The same of an engine with short epilogues (hasShortEpilogue) and without residuals.
+std::string shortTypesRefusal(std::string_view engine, const Problem& problem);
 /// Why an engine of e4m3 and 8-bit integers, with outputs of 8 bits in rows of 16 bytes after a short epilogue, cannot run the
 /// problem, likewise.
 std::string bytesTypesRefusal(std::string_view engine, const Problem& problem);

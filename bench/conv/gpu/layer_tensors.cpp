@@ -1,5 +1,9 @@
 #include "bench/conv/gpu/layer_tensors.hpp"
 
+#include <fmt/format.h>
+
+#include <stdexcept>
+
 namespace shiftconv::gpu {
 
 namespace {
@@ -48,6 +52,9 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
       residual(p().hasResidual() ? bytesOf(p().residualType) * static_cast<size_t>(p().outputPixels() * p().k) : 16),
       output(bytesOf(p().outputType) * static_cast<size_t>(p().outputPixels() * p().k)),
       result(sizeof(verification::CheckResult)) {
+  if (p().activation != Activation::None && p().activation != Activation::Relu && p().activation != Activation::Silu)
+    throw std::invalid_argument(
+        fmt::format("outputs are checked after ReLU, SiLU or no activation, but activation is {}", nameOf(p().activation)));
   fill(input, p().inputType, seed * 4 + 1);
   fill(filter, p().filterType, seed * 4 + 2, filterScale);
   fill(bias, DataType::F32, seed * 4 + 3);

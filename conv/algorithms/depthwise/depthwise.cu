@@ -36,6 +36,7 @@
 #include "conv/kernels/decoding.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
+#include "conv/kernels/scaled_channels.cuh"
 #include "conv/kernels/staged_residual.cuh"
 
 namespace shiftconv::kernels::depthwise {
@@ -48,7 +49,8 @@ struct Control {
   uint64_t residual;  ///< the tile's has come to where the output will be staged
 };
 
-enum class Epilogue { Plain, Residual, Full };
+/// Activated: scales, a bias of any type and a short activation.
+enum class Epilogue { Plain, Residual, Activated, Full };
 
 /// Operands as they come, and what is multiplied.
 template <class ElementType>
@@ -289,6 +291,8 @@ class Cta {
   __device__ void stage(const float (&d)[kBlocks][kWarpChannels][4]) const {
     if constexpr (kDecodes)
       stageBytes(d);
+    else if constexpr (kEpilogue == Epilogue::Activated)
+      stageActivated(d);
     else
       stageHalves(d);
   }
@@ -314,8 +318,40 @@ class Cta {
       }
     }
   }
-  __device__ void stageHalves(const float (&d)[kBlocks][kWarpChannels][4]) const {
+  /// Row lane / 4, column 2 * (lane % 4). Bits 8:7 of its address, lane % 4, are the swizzle of every pixel of this lane.
+  __device__ uint32_t firstStagedHalves() const {
     const uint32_t lane = threadIdx.x % 32;
+    return staging_ + ((rowWarp() * kWarpRows + lane / 4) * kTileColumns + 2 * (lane % 4)) * kPixelBytes +
+           (channelWarp() ^ lane % 4) * 16;
+  }
+  /// From there to sum i of a block.
+  static __device__ constexpr uint32_t stagedPixel(int block, int i) {
+    return i / 2 * (8 * kTileColumns) + block * kBlockColumns + i % 2;
+  }
+  __device__ void stageActivated(const float (&d)[kBlocks][kWarpChannels][4]) const {
+    // As in storeFull.
+    const int32_t thread = ptx::workedOutHere(static_cast<int32_t>(threadIdx.x));
+    const int32_t channel = firstChannel() + thread / 32 % kChannelWarps * kWarpChannels;
+    ScaledChannels<kWarpChannels> own;
+    own.load(p_.epilogue, channel);
+    const uint32_t first = firstStagedHalves();
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      float v[4 * kWarpChannels];  // with one choice of the activation
+#pragma unroll
+      for (int i = 0; i < 4 * kWarpChannels; ++i)
+        v[i] = own.applied(i % kWarpChannels, d[block][i % kWarpChannels][i / kWarpChannels]);
+      gemm::activateShort(p_.epilogue, v);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float* const pixel = v + i * kWarpChannels;
+        ptx::storeShared16Bytes(first + stagedPixel(block, i) * kPixelBytes, packPair<Element>(pixel[0], pixel[1]),
+                                packPair<Element>(pixel[2], pixel[3]), packPair<Element>(pixel[4], pixel[5]),
+                                packPair<Element>(pixel[6], pixel[7]));
+      }
+    }
+  }
+  __device__ void stageHalves(const float (&d)[kBlocks][kWarpChannels][4]) const {
     const int32_t channel = firstChannel() + static_cast<int32_t>(channelWarp()) * kWarpChannels;
     const uint32_t least = leastPair<Element>(p_.relu);
     float bias[kWarpChannels] = {};
@@ -323,14 +359,12 @@ class Cta {
 #pragma unroll
       for (int c = 0; c < kWarpChannels; ++c) bias[c] = p_.bias[channel + c];
     }
-    // Row lane / 4, column 2 * (lane % 4). Bits 8:7 of its address, lane % 4, are the swizzle of every pixel of this lane.
-    const uint32_t first = staging_ + ((rowWarp() * kWarpRows + lane / 4) * kTileColumns + 2 * (lane % 4)) * kPixelBytes +
-                           (channelWarp() ^ lane % 4) * 16;
+    const uint32_t first = firstStagedHalves();
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const uint32_t pixel = i / 2 * (8 * kTileColumns) + block * kBlockColumns + i % 2;
+        const uint32_t pixel = stagedPixel(block, i);
         uint32_t residual[4] = {};
         if constexpr (kResidual)
           ptx::loadShared16Bytes(first + pixel * kPixelBytes, residual[0], residual[1], residual[2], residual[3]);
@@ -409,6 +443,8 @@ SHIFTCONV_DEPTHWISE_KERNEL(depthwise_e4m3, Bytes<Coding::E4m3>, Plain)
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_integers, Bytes<Coding::Integers>, Plain)
 SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_f16_residual, __half)
 SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_bf16_residual, __nv_bfloat16)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_f16_activated, Halves<__half>, Activated)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_bf16_activated, Halves<__nv_bfloat16>, Activated)
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_f16_full, Halves<__half>, Full)
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_bf16_full, Halves<__nv_bfloat16>, Full)
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_e4m3_full, Bytes<Coding::E4m3>, Full)

@@ -43,7 +43,7 @@ struct Params {
   const void* filter = nullptr;   ///< C x R x S
   const float* bias = nullptr;    ///< f32[C] or null
   Decoding inputs, filters;       ///< of elements of 8 bits
-  gemm::EpilogueParams epilogue;  ///< of kernels with the whole epilogue, or of 8 bits; rows are output pixels, columns channels
+  gemm::EpilogueParams epilogue;  ///< of kernels with the whole epilogue, a short activation, or of 8 bits; rows are output pixels, columns channels
   float beta = 0;                 ///< of the residual, in kernels with that and the plain epilogue
 };
 

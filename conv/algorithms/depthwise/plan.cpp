@@ -37,10 +37,11 @@ std::string_view operandsName(const Problem& p) {
   return isInteger(p.inputType) ? "integers" : "e4m3";
 }
 
-/// Whether the epilogue is not the plain one, which stages the outputs for the copy engine.
+/// Whether the epilogue is none that stages the outputs for the copy engine: the plain one, of 16 bits with a residual or a short
+/// activation.
 bool needsFullEpilogue(const Problem& p) {
   if (isDecoded(p)) return !isLeanBytes(p) || p.outputPitch() % kRowAlignment != 0;
-  return !plainTypesRefusal("depthwise", p, ResidualAdded::Yes).empty();
+  return !plainTypesRefusal("depthwise", p, ResidualAdded::Yes).empty() && !shortTypesRefusal("depthwise", p).empty();
 }
 
 }  // namespace
@@ -128,15 +129,20 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   plan.launch.block = {kWarps * 32, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(p);
   plan.full = needsFullEpilogue(p);
-  plan.scales = isDecoded(p);
+  const bool isActivated = !plan.full && !isDecoded(p) && !hasPlainEpilogue(p);
+  plan.scales = isDecoded(p) || isActivated;
   params.beta = p.beta;
   if (plan.full || plan.scales) params.epilogue = epilogueOf(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
-  plan.modelledClocks = corrected(
-      kStartClocks + plan.waves * (static_cast<double>(p.r) * kRowClocks + (plan.full ? kFullEpilogueClocks : 0)), kCorrection);
+  const double epilogue = plan.full ? kFullEpilogueClocks : isActivated ? kActivatedClocks : 0;
+  plan.modelledClocks = corrected(kStartClocks + plan.waves * (static_cast<double>(p.r) * kRowClocks + epilogue), kCorrection);
   plan.bound = Resource::SharedReads;
-  plan.kernelName = fmt::format("depthwise_{}{}", operandsName(p), plan.full ? "_full" : p.hasResidual() ? "_residual" : "");
+  plan.kernelName = fmt::format("depthwise_{}{}", operandsName(p),
+                                plan.full         ? "_full"
+                                : isActivated     ? "_activated"
+                                : p.hasResidual() ? "_residual"
+                                                  : "");
   return plan;
 }
 

@@ -19,7 +19,7 @@ struct DepthwisePlan {
   layout::TiledMap input{}, output{}, residual{};
   LaunchConfig launch{};
   bool full = false;    ///< the whole epilogue, without `output` and `residual`
-  bool scales = false;  ///< the plain epilogue reads params.epilogue, too
+  bool scales = false;  ///< another epilogue than the whole one reads params.epilogue, too
   std::string kernelName;
   double waves = 0;
   double modelledClocks = 0;

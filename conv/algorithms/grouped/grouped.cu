@@ -152,9 +152,11 @@ class Cta {
            const __grid_constant__ Params params) {                                                     \
     Cta<__VA_ARGS__, S>(inputMap, outputMap, params).run();                                             \
   }
-#define SHIFTCONV_GROUPED_HALVES(TYPE, ELEMENT)                                   \
-  SHIFTCONV_GROUPED_KERNEL(grouped_##TYPE##_r3s3, 2, 3, 3, HalfBlock<ELEMENT, 9>) \
-  SHIFTCONV_GROUPED_KERNEL(grouped_##TYPE##_r5s5, 2, 5, 5, HalfBlock<ELEMENT, 25>)
+#define SHIFTCONV_GROUPED_HALVES(TYPE, ELEMENT)                                                   \
+  SHIFTCONV_GROUPED_KERNEL(grouped_##TYPE##_r3s3, 2, 3, 3, HalfBlock<ELEMENT, 9, false>)          \
+  SHIFTCONV_GROUPED_KERNEL(grouped_##TYPE##_r5s5, 2, 5, 5, HalfBlock<ELEMENT, 25, false>)         \
+  SHIFTCONV_GROUPED_KERNEL(grouped_##TYPE##_r3s3_activated, 2, 3, 3, HalfBlock<ELEMENT, 9, true>) \
+  SHIFTCONV_GROUPED_KERNEL(grouped_##TYPE##_r5s5_activated, 2, 5, 5, HalfBlock<ELEMENT, 25, true>)
 #define SHIFTCONV_GROUPED_BYTES(KIND, PRODUCTS)                                    \
   SHIFTCONV_GROUPED_KERNEL(grouped_##KIND##_r3s3, 1, 3, 3, ByteBlock<PRODUCTS, 9>) \
   SHIFTCONV_GROUPED_KERNEL(grouped_##KIND##_r5s5, 1, 5, 5, ByteBlock<PRODUCTS, 25>)

@@ -3,14 +3,17 @@
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/activation.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "conv/algorithms/grouped/params.hpp"
 #include "conv/kernels/packing.cuh"
+#include "conv/kernels/scaled_channels.cuh"
 
 namespace shiftconv::kernels::grouped {
 
-/// Two taps in a row are the reduction of an m16n8k16.
-template <class Element, int kTaps>
+/// Two taps in a row are the reduction of an m16n8k16. kActivated: scales, a bias of any type and a short activation follow, else
+/// an f32 bias and ReLU or nothing.
+template <class Element, int kTaps, bool kActivated>
 class HalfBlock {
  public:
   static constexpr int32_t kElementBytes = 2;
@@ -24,16 +27,19 @@ class HalfBlock {
     const bool hasWeights = channel < p.channels && pair >= 0 && pair < pairs;
 #pragma unroll
     for (int tap = 0; tap < kTaps; ++tap) weights_[tap] = hasWeights ? filter[tap * pairs] : 0;
-    if (p.bias != nullptr && firstChannel < p.channels) {
-      bias_[0] = p.bias[firstChannel + static_cast<int32_t>(2 * (lane % 4))];
-      bias_[1] = p.bias[firstChannel + static_cast<int32_t>(2 * (lane % 4)) + 1];
+    const int32_t own = firstChannel + static_cast<int32_t>(2 * (lane % 4));
+    if constexpr (kActivated) {
+      channels_.load(p.epilogue, own);
+    } else if (p.bias != nullptr && firstChannel < p.channels) {
+      channels_.bias[0] = p.bias[own];
+      channels_.bias[1] = p.bias[own + 1];
     }
   }
 
   /// pixelsOf(a, tap): the block's channels of 32 pixels under a tap, as loadMatrices leaves them. `packed`: two output channels of
   /// pixels 8i + lane / 4.
   template <class PixelsOf>
-  __device__ __forceinline__ void convolve(const Params&, PixelsOf&& pixelsOf, uint32_t (&packed)[4]) const {
+  __device__ __forceinline__ void convolve(const Params& p, PixelsOf&& pixelsOf, uint32_t (&packed)[4]) const {
     float d[2][4] = {};
 #pragma unroll
     for (int tap = 0; tap + 1 < kTaps; tap += 2) {
@@ -49,20 +55,25 @@ class HalfBlock {
       ptx::mma16x8x8<Element>(d[0], a[0], a[1], weights_[kTaps - 1]);
       ptx::mma16x8x8<Element>(d[1], a[2], a[3], weights_[kTaps - 1]);
     }
+    float v[8];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float low = d[i / 2][i % 2 * 2] + bias_[0], high = d[i / 2][i % 2 * 2 + 1] + bias_[1];
-      if (isRectified_) {
-        low = rectified(low);
-        high = rectified(high);
+    for (int i = 0; i < 8; ++i) {
+      const float sum = d[i / 4][i % 4];
+      if constexpr (kActivated) {
+        v[i] = channels_.applied(i % 2, sum);
+      } else {
+        v[i] = sum + channels_.bias[i % 2];
+        if (isRectified_) v[i] = rectified(v[i]);
       }
-      packed[i] = packPair<Element>(low, high);
     }
+    if constexpr (kActivated) gemm::activateShort(p.epilogue, v);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) packed[i] = packPair<Element>(v[2 * i], v[2 * i + 1]);
   }
 
  private:
   uint32_t weights_[kTaps];
-  float bias_[2] = {0.0f, 0.0f};
+  ScaledChannels<2> channels_ = {};
   bool isRectified_;
 };
 

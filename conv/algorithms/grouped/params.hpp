@@ -39,9 +39,9 @@ struct Params {
   int32_t blockBits = 3;      ///< of a block in a chunk: there are 1, 2, 4 or 8
   bool relu = false;
   const void* filter = nullptr;   ///< K x R x S x groupChannels
-  const float* bias = nullptr;    ///< f32[K] or null; of 16-bit operands
+  const float* bias = nullptr;    ///< f32[K] or null; of 16-bit operands and the plain epilogue
   bool isLean = false;            ///< isLeanBytes
-  gemm::EpilogueParams epilogue;  ///< of 8-bit operands
+  gemm::EpilogueParams epilogue;  ///< of 8-bit operands, and of short epilogues
 };
 
 inline constexpr uint32_t kControlBytes = 1024;

@@ -87,7 +87,7 @@ std::string groupedRefusal(const Problem& p, const device::Properties& propertie
     return fmt::format("grouped needs at most {} channels a group, but C = {} and groups = {}", kBlockBytes, p.c, p.groups);
   if (std::string reason = limitsRefusal("grouped", p); !reason.empty()) return reason;
   if (!isTwoDimensional(p)) return "grouped needs a 2-D problem, but d, t, pad_front, pad_back, stride_d or dilation_d is set";
-  if (std::string reason = bytesOf(p.inputType) == 1 ? bytesTypesRefusal("grouped", p) : plainTypesRefusal("grouped", p);
+  if (std::string reason = bytesOf(p.inputType) == 1 ? bytesTypesRefusal("grouped", p) : shortTypesRefusal("grouped", p);
       !reason.empty())
     return reason;
   const int64_t channels = p.groupChannels(), most = kBlockBytes / bytesOf(p.inputType);
@@ -134,7 +134,8 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   params.blockBits = std::bit_width(static_cast<uint64_t>(blocksOf(p))) - 1;
   params.relu = p.activation == Activation::Relu;
 
-  plan.scales = elementBytes == 1;
+  const bool isActivated = elementBytes == 2 && !hasPlainEpilogue(p);
+  plan.scales = elementBytes == 1 || isActivated;
   params.isLean = isLeanBytes(p);
   params.epilogue = epilogueOf(p);
 
@@ -166,11 +167,12 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
       static_cast<double>(params.tiles * chunks * warps) * static_cast<double>(ceilDivide(params.tilePixels, kStepPixels));
   const double tapWavefronts = kTapWavefronts * (elementBytes == 2 ? 1.0 : isInteger(p.inputType) ? kIntegerTaps : kFloatTaps);
   const double wavefronts = steps * tapWavefronts * static_cast<double>(p.r * p.s) / properties.multiprocessors;
-  plan.modelledClocks = kStartClocks + kWavefrontClocks * wavefronts;
+  plan.modelledClocks =
+      kStartClocks + kWavefrontClocks * wavefronts + (isActivated ? kActivatedStepClocks * steps / properties.multiprocessors : 0);
   plan.bound = Resource::SharedReads;
   const std::string kind =
       elementBytes == 1 ? fmt::format("{}_{}", nameOf(p.inputType), nameOf(p.filterType)) : std::string(elementName(p));
-  plan.kernelName = fmt::format("grouped_{}_r{}s{}", kind, p.r, p.s);
+  plan.kernelName = fmt::format("grouped_{}_r{}s{}{}", kind, p.r, p.s, isActivated ? "_activated" : "");
   return plan;
 }
 

@@ -17,7 +17,7 @@ namespace shiftconv::plan {
 
 struct GroupedPlan {
   kernels::grouped::Params params{};  ///< bias and filter are filled in per run
-  bool scales = false;                ///< 8-bit operands: Params::epilogue in place of bias and relu
+  bool scales = false;                ///< 8-bit operands, short epilogues: Params::epilogue in place of bias and relu
   layout::TiledMap input{}, output{};
   LaunchConfig launch{};
   std::string kernelName;
