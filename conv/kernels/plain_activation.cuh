@@ -17,6 +17,9 @@ __device__ __forceinline__ void activatePlain(const gemm::EpilogueParams& p, flo
     for (int32_t i = 0; i < kCount; ++i) v[i] = function(v[i]);
   };
   const float least = p.activationA, most = p.activationB;
+  // Long, and out of the way of the others.
+  if (__builtin_expect(p.activation == gemm::Activation::GeluErf, 0)) return forAll([](float x) { return gemm::geluErfOf(x); });
+  if (__builtin_expect(p.activation == gemm::Activation::GeluTanh, 0)) return forAll([](float x) { return gemm::geluTanhOf(x); });
   switch (p.activation) {
     case gemm::Activation::Relu:
       forAll([](float x) { return rectified(x); });

@@ -8,7 +8,8 @@ namespace shiftconv::kernels {
 
 SHIFTCONV_HOST_DEVICE constexpr bool isPlainActivation(gemm::Activation activation) {
   using enum gemm::Activation;
-  return activation == None || activation == Relu || activation == Clamp || activation == Silu || activation == HardSwish;
+  return activation == None || activation == Relu || activation == Clamp || activation == Silu || activation == HardSwish ||
+         activation == GeluErf || activation == GeluTanh;
 }
 
 }  // namespace shiftconv::kernels

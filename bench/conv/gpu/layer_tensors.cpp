@@ -39,6 +39,23 @@ void setOutputBounds(verification::CheckParams& p, DataType output, DataType ope
   p.absoluteBound = subnormal + (e4m3 ? p.accumulationBound * 0x1p-6 : 0);
 }
 
+verification::Checked checkedOf(const Problem& p) {
+  using verification::Checked;
+  switch (p.activation) {
+    case Activation::None:
+      return Checked::None;
+    case Activation::Relu:
+      return Checked::Relu;
+    case Activation::Silu:
+      return Checked::Silu;
+    case Activation::GeluErf:
+      return Checked::GeluErf;
+    default:
+      throw std::invalid_argument(fmt::format(
+          "outputs are checked after relu, silu, gelu_erf or no activation, but activation is {}", nameOf(p.activation)));
+  }
+}
+
 }  // namespace
 
 LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream, float filterScale)
@@ -52,9 +69,7 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
       residual(p().hasResidual() ? bytesOf(p().residualType) * static_cast<size_t>(p().outputPixels() * p().k) : 16),
       output(bytesOf(p().outputType) * static_cast<size_t>(p().outputPixels() * p().k)),
       result(sizeof(verification::CheckResult)) {
-  if (p().activation != Activation::None && p().activation != Activation::Relu && p().activation != Activation::Silu)
-    throw std::invalid_argument(
-        fmt::format("outputs are checked after ReLU, SiLU or no activation, but activation is {}", nameOf(p().activation)));
+  checkedOf(p());  // throws before anything is timed
   fill(input, p().inputType, seed * 4 + 1);
   fill(filter, p().filterType, seed * 4 + 2, filterScale);
   fill(bias, DataType::F32, seed * 4 + 3);
@@ -99,8 +114,7 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.dilationD = static_cast<int32_t>(p().dilationD);
   params.dilationH = static_cast<int32_t>(p().dilationH);
   params.dilationW = static_cast<int32_t>(p().dilationW);
-  params.relu = p().activation == Activation::Relu;
-  params.silu = p().activation == Activation::Silu;
+  params.activation = checkedOf(p());
   params.isSaturated = p().outputType == DataType::S8;
   params.alpha = p().alpha;
   setOutputBounds(params, p().outputType, p().inputType);

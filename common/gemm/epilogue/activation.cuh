@@ -113,8 +113,8 @@ __device__ __forceinline__ float hardSwishOf(float v) {
 }
 __device__ __forceinline__ float clampOf(float v, float least, float most) { return ptx::minimum(ptx::maximum(v, least), most); }
 
-/// Those that take few instructions an element, for code that has its elements in registers and repeats itself for each of them;
-/// others change nothing. kMostSilu: see silu. The same choice for all threads of a warp.
+/// All but tanh, which is rare, for code that has its elements in registers and repeats itself for each of them. Tanh changes
+/// nothing. kMostSilu: see silu. The same choice for all threads of a warp.
 template <int32_t kMostSilu = 4, int32_t kColumns>
 __device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v)[kColumns]) {
   const auto forAll = [&](auto&& function) {
@@ -122,7 +122,8 @@ __device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v
     for (int32_t i = 0; i < kColumns; ++i) v[i] = function(v[i]);
   };
   const float a = p.activationA, b = p.activationB;
-  if (p.activation == Activation::Silu) return silu<kMostSilu>(v);  // the most frequent one: without the jump by a table
+  // The most frequent one: without the jump by a table, and with the others out of its way.
+  if (__builtin_expect(p.activation == Activation::Silu, 1)) return silu<kMostSilu>(v);
   switch (p.activation) {
     case Activation::Relu:
       forAll([](float x) { return x < 0.0f ? 0.0f : x; });
@@ -139,6 +140,12 @@ __device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v
     case Activation::Sigmoid:
       forAll([](float x) { return sigmoidOf(x); });
       break;
+    case Activation::GeluErf:
+      forAll([](float x) { return geluErfOf(x); });
+      break;
+    case Activation::GeluTanh:
+      forAll([](float x) { return geluTanhOf(x); });
+      break;
     default:
       break;
   }
@@ -147,23 +154,9 @@ __device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v
 /// Every activation. The same choice for all threads of a warp.
 template <int32_t kColumns>
 __device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kColumns]) {
-  const auto forAll = [&](auto&& function) {
+  if (p.activation != Activation::Tanh) return activateShort<2>(p, v);
 #pragma unroll
-    for (int32_t i = 0; i < kColumns; ++i) v[i] = function(v[i]);
-  };
-  switch (p.activation) {
-    case Activation::GeluErf:
-      forAll([](float x) { return geluErfOf(x); });
-      break;
-    case Activation::GeluTanh:
-      forAll([](float x) { return geluTanhOf(x); });
-      break;
-    case Activation::Tanh:
-      forAll([](float x) { return tanhOf(x); });
-      break;
-    default:
-      activateShort<2>(p, v);
-  }
+  for (int32_t i = 0; i < kColumns; ++i) v[i] = tanhOf(v[i]);
 }
 
 }  // namespace shiftconv::gemm

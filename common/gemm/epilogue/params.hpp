@@ -29,7 +29,7 @@ enum class Activation : uint8_t {
 inline constexpr int kActivations = 10;
 /// What activateShort of activation.cuh computes.
 SHIFTCONV_HOST_DEVICE constexpr bool isShort(Activation activation) {
-  return activation != Activation::GeluErf && activation != Activation::GeluTanh && activation != Activation::Tanh;
+  return activation != Activation::Tanh;
 }
 /// "none", "relu", "leaky_relu", "clamp", "gelu_erf", "gelu_tanh", "silu", "hard_swish", "sigmoid", "tanh"
 std::string_view name(Activation activation);

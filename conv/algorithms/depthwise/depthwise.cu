@@ -319,10 +319,10 @@ class Cta {
     }
   }
   /// Row lane / 4, column 2 * (lane % 4). Bits 8:7 of its address, lane % 4, are the swizzle of every pixel of this lane.
-  __device__ uint32_t firstStagedHalves() const {
-    const uint32_t lane = threadIdx.x % 32;
-    return staging_ + ((rowWarp() * kWarpRows + lane / 4) * kTileColumns + 2 * (lane % 4)) * kPixelBytes +
-           (channelWarp() ^ lane % 4) * 16;
+  __device__ uint32_t firstStagedHalves(uint32_t thread) const {
+    const uint32_t lane = thread % 32, warp = thread / 32;
+    return staging_ + ((warp / kChannelWarps * kWarpRows + lane / 4) * kTileColumns + 2 * (lane % 4)) * kPixelBytes +
+           (warp % kChannelWarps ^ lane % 4) * 16;
   }
   /// From there to sum i of a block.
   static __device__ constexpr uint32_t stagedPixel(int block, int i) {
@@ -331,10 +331,9 @@ class Cta {
   __device__ void stageActivated(const float (&d)[kBlocks][kWarpChannels][4]) const {
     // As in storeFull.
     const int32_t thread = ptx::workedOutHere(static_cast<int32_t>(threadIdx.x));
-    const int32_t channel = firstChannel() + thread / 32 % kChannelWarps * kWarpChannels;
     ScaledChannels<kWarpChannels> own;
-    own.load(p_.epilogue, channel);
-    const uint32_t first = firstStagedHalves();
+    own.load(p_.epilogue, firstChannel() + thread / 32 % kChannelWarps * kWarpChannels);
+    const uint32_t first = firstStagedHalves(static_cast<uint32_t>(thread));
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       float v[4 * kWarpChannels];  // with one choice of the activation
@@ -359,7 +358,7 @@ class Cta {
 #pragma unroll
       for (int c = 0; c < kWarpChannels; ++c) bias[c] = p_.bias[channel + c];
     }
-    const uint32_t first = firstStagedHalves();
+    const uint32_t first = firstStagedHalves(threadIdx.x);
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
