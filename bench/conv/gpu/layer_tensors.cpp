@@ -1,8 +1,6 @@
 #include "bench/conv/gpu/layer_tensors.hpp"
 
-#include <fmt/format.h>
-
-#include <stdexcept>
+#include "conv/problem/types.hpp"
 
 namespace shiftconv::gpu {
 
@@ -39,23 +37,6 @@ void setOutputBounds(verification::CheckParams& p, DataType output, DataType ope
   p.absoluteBound = subnormal + (e4m3 ? p.accumulationBound * 0x1p-6 : 0);
 }
 
-verification::Checked checkedOf(const Problem& p) {
-  using verification::Checked;
-  switch (p.activation) {
-    case Activation::None:
-      return Checked::None;
-    case Activation::Relu:
-      return Checked::Relu;
-    case Activation::Silu:
-      return Checked::Silu;
-    case Activation::GeluErf:
-      return Checked::GeluErf;
-    default:
-      throw std::invalid_argument(fmt::format(
-          "outputs are checked after relu, silu, gelu_erf or no activation, but activation is {}", nameOf(p.activation)));
-  }
-}
-
 }  // namespace
 
 LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream, float filterScale)
@@ -65,14 +46,13 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
       input(bytesOf(p().inputType) * static_cast<size_t>(p().inputPixels() * p().c)),
       filter(bytesOf(p().filterType) * static_cast<size_t>(p().k * p().t * p().r * p().s * p().groupChannels())),
       transposed(filter.bytes()),
-      bias(4 * static_cast<size_t>(p().k)),
+      bias(bytesOf(p().biasType) * static_cast<size_t>(p().k)),
       residual(p().hasResidual() ? bytesOf(p().residualType) * static_cast<size_t>(p().outputPixels() * p().k) : 16),
       output(bytesOf(p().outputType) * static_cast<size_t>(p().outputPixels() * p().k)),
       result(sizeof(verification::CheckResult)) {
-  checkedOf(p());  // throws before anything is timed
   fill(input, p().inputType, seed * 4 + 1);
   fill(filter, p().filterType, seed * 4 + 2, filterScale);
-  fill(bias, DataType::F32, seed * 4 + 3);
+  fill(bias, p().biasType, seed * 4 + 3);
   fill(residual, p().residualType, seed * 4 + 4);
   uint32_t k = static_cast<uint32_t>(p().k), perChannel = static_cast<uint32_t>(filter.bytes() / bytesOf(p().filterType) / k);
   const CUdeviceptr from = filter.address(), to = transposed.address();
@@ -114,7 +94,10 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.dilationD = static_cast<int32_t>(p().dilationD);
   params.dilationH = static_cast<int32_t>(p().dilationH);
   params.dilationW = static_cast<int32_t>(p().dilationW);
-  params.activation = checkedOf(p());
+  params.activation = static_cast<gemm::Activation>(p().activation);
+  params.activationA = p().activationA;
+  params.activationB = p().activationB;
+  params.biasType = numberType(p().biasType);
   params.isSaturated = p().outputType == DataType::S8;
   params.alpha = p().alpha;
   setOutputBounds(params, p().outputType, p().inputType);

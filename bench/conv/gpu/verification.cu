@@ -34,40 +34,68 @@ __device__ void fill(Element* data, uint64_t count, uint64_t seed, float scale) 
     fromFloat(uniform(seed, i) * scale, data[i]);
 }
 
-/// Of SiLU in f32, of a sum within sumBound. The function's slope is below 1.1. Its own error is that of sigmoid, relative
-/// (1.5 |v| + 7) 2^-24, and one rounding (common/gemm/epilogue/activation.cuh); what flushes to 0 is below 2^-126 |v|.
-__device__ double siluBound(double sum, double value, double sumBound) {
-  return 1.1 * sumBound + (1.5 * (fabs(sum) + sumBound) + 8) * 0x1p-24 * (fabs(value) + 1.1 * sumBound) + 0x1p-126 * fabs(sum);
+/// A value and how far it may be off.
+struct Bounded {
+  double value, bound;
+};
+
+/// Of weight * sigmoid(argument), |argument| within `reach` of what the device has and off by `relative` 2^-24 of itself more;
+/// `units` 2^-24 of the result in all. Own errors of all functions: common/gemm/epilogue/activation.cuh.
+__device__ double weighedSigmoidBound(double weight, double argument, double reach, double relative, double units) {
+  const double s = 1 / (1 + exp(-argument)), w = fabs(argument) + reach, slack = 0.25 * reach;
+  return weight * (s + slack) * ((1 - s + slack) * ((1.5 + relative) * w + 4) + units) * 0x1p-24 + 0x1p-126 * (weight + 1);
 }
 
-/// Of GELU with erf, likewise. The function's slope is below 1.13. Phi(-|v|) errs by (1.25 v^2 + 21) 2^-24 of itself, what is made
-/// of it by two roundings.
-__device__ double geluBound(double sum, double sumBound) {
-  const double w = fabs(sum) + sumBound, tail = 0.5 * erfc(fmax(fabs(sum) - sumBound, 0.0) * 0.70710678118654752);
-  return 1.13 * sumBound + w * ((1.25 * w * w + 21) * tail + 2 * (sum < sumBound ? tail + sumBound : 1)) * 0x1p-24 + 0x1p-126 * w;
-}
-
-__device__ double activated(Checked activation, double sum) {
-  switch (activation) {
-    case Checked::Relu:
-      return sum < 0 ? 0 : sum;
-    case Checked::Silu:
-      return sum / (1 + exp(-sum));
-    case Checked::GeluErf:
-      return 0.5 * sum * erfc(-sum * 0.70710678118654752);
-    default:
-      return sum;
+/// The activation of a sum that may be off by sumBound: the function's steepest slope times that, and the device's own error.
+__device__ Bounded activated(const CheckParams& p, double sum, double sumBound) {
+  using gemm::Activation;
+  const double unit = 0x1p-24, w = fabs(sum) + sumBound, a = static_cast<double>(p.activationA);
+  switch (p.activation) {
+    case Activation::None:
+      return {sum, sumBound};
+    case Activation::Relu:
+      return {sum < 0 ? 0 : sum, sumBound};
+    case Activation::LeakyRelu: {
+      const double slope = fmax(1.0, fabs(a));
+      return {sum < 0 ? a * sum : sum, slope * (sumBound + w * unit)};
+    }
+    case Activation::Clamp:
+      return {fmin(fmax(sum, a), static_cast<double>(p.activationB)), sumBound};
+    case Activation::GeluErf: {
+      const double tail = 0.5 * erfc(fmax(fabs(sum) - sumBound, 0.0) * 0.70710678118654752);
+      const double own = (1.25 * w * w + 21) * tail + 2 * (sum < sumBound ? tail + sumBound : 1);
+      return {0.5 * sum * erfc(-sum * 0.70710678118654752), 1.13 * sumBound + w * own * unit + 0x1p-126 * w};
+    }
+    case Activation::GeluTanh: {
+      const double linear = 1.5957691216057308, cubic = 0.044715 * linear;
+      const double argument = sum * (linear + cubic * sum * sum), most = w * (linear + cubic * w * w);
+      return {sum / (1 + exp(-argument)), 1.13 * sumBound + weighedSigmoidBound(w, argument, most - fabs(argument), 4, 4)};
+    }
+    case Activation::Silu:
+      return {sum / (1 + exp(-sum)), 1.1 * sumBound + weighedSigmoidBound(w, sum, sumBound, 0, 9)};
+    case Activation::HardSwish: {
+      const double value = sum * fmin(fmax(sum + 3, 0.0), 6.0) / 6;
+      return {value, 1.5 * sumBound + 4 * unit * (fabs(value) + 1.5 * sumBound)};
+    }
+    case Activation::Sigmoid:
+      return {1 / (1 + exp(-sum)), 0.25 * sumBound + weighedSigmoidBound(1, sum, sumBound, 0, 3)};
+    case Activation::Tanh: {
+      const double value = tanh(sum);
+      return {value, sumBound + 21 * unit * (fabs(value) + sumBound)};
+    }
   }
+  return {sum, -1};  // wrong
 }
-/// How far a value after it may be off, where the sum may be by sumBound.
-__device__ double activatedBound(Checked activation, double sum, double value, double sumBound) {
-  if (activation == Checked::Silu) return siluBound(sum, value, sumBound);
-  return activation == Checked::GeluErf ? geluBound(sum, sumBound) : sumBound;
+
+__device__ float biasOf(const CheckParams& p, const void* bias, uint32_t channel) {
+  if (p.biasType == gemm::NumberType::F16) return toFloat(static_cast<const __half*>(bias)[channel]);
+  if (p.biasType == gemm::NumberType::BF16) return toFloat(static_cast<const __nv_bfloat16*>(bias)[channel]);
+  return static_cast<const float*>(bias)[channel];
 }
 
 /// One thread an output element, channels fastest. `filter` is RSCK here, so that neighbouring threads read neighbours.
 template <class Element, class Output>
-__device__ void check(const CheckParams& p, const Element* input, const Element* filter, const float* bias, const Output* residual,
+__device__ void check(const CheckParams& p, const Element* input, const Element* filter, const void* bias, const Output* residual,
                       const Output* output, CheckResult* result) {
   const uint64_t elements = uint64_t{p.n} * p.outputDepth * p.outputHeight * p.outputWidth * p.k;
   const uint32_t groupInputs = p.c / p.groups, groupOutputs = p.k / p.groups;
@@ -104,13 +132,12 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
       sum += static_cast<double>(addend);
       magnitudes += fabsf(addend);
     };
-    if (bias != nullptr) add(bias[k]);
+    if (bias != nullptr) add(biasOf(p, bias, k));
     if (residual != nullptr) add(toFloat(residual[i]));
-    double value = activated(p.activation, sum);
-    if (p.isSaturated) value = fmin(fmax(value, -128.0), 127.0);
+    const Bounded after = activated(p, sum, p.accumulationBound * static_cast<double>(magnitudes));
+    const double value = p.isSaturated ? fmin(fmax(after.value, -128.0), 127.0) : after.value;
     const double found = static_cast<double>(toFloat(output[i]));
-    const double sumBound = p.accumulationBound * static_cast<double>(magnitudes);
-    const double bound = p.relativeBound * fabs(value) + p.absoluteBound + activatedBound(p.activation, sum, value, sumBound);
+    const double bound = p.relativeBound * fabs(value) + p.absoluteBound + after.bound;
     const double error = fabs(found - value);
     if (!(error <= bound)) ++wrong;  // NaN is wrong
     const float share = error == error ? static_cast<float>(error / bound) : 1e30f;
@@ -136,7 +163,7 @@ __device__ void transposeFilter(const Element* source, Element* destination, uin
 
 #define SHIFTCONV_CHECK(NAME, ELEMENT, OUTPUT)                                                                                     \
   extern "C" __global__ void check_##NAME(const __grid_constant__ CheckParams params, const ELEMENT* input, const ELEMENT* filter, \
-                                          const float* bias, const OUTPUT* residual, const OUTPUT* output, CheckResult* result) {  \
+                                          const void* bias, const OUTPUT* residual, const OUTPUT* output, CheckResult* result) {   \
     check(params, input, filter, bias, residual, output, result);                                                                  \
   }
 #define SHIFTCONV_VERIFICATION(TYPE, ELEMENT, OUTPUT)                                                                         \

@@ -3,19 +3,20 @@
 
 #include <cstdint>
 
-namespace shiftconv::verification {
+#include "common/gemm/epilogue/params.hpp"
 
-/// Activations that outputs are checked after.
-enum class Checked : uint8_t { None, Relu, Silu, GeluErf };
+namespace shiftconv::verification {
 
 struct CheckParams {
   uint32_t n = 0, c = 0, k = 0, groups = 1;
   int32_t d = 1, h = 0, w = 0, t = 1, r = 0, s = 0, outputDepth = 1, outputHeight = 0, outputWidth = 0;
   int32_t padFront = 0, padTop = 0, padLeft = 0, strideD = 1, strideH = 1, strideW = 1;
   int32_t dilationD = 1, dilationH = 1, dilationW = 1;
-  Checked activation = Checked::None;
-  bool isSaturated = false;  ///< outputs are s8: the value is clamped to [-128, 127]
-  float alpha = 1;           ///< of the sums
+  gemm::Activation activation = gemm::Activation::None;
+  float activationA = 0, activationB = 0;             ///< its parameters
+  gemm::NumberType biasType = gemm::NumberType::F32;  ///< F32, F16 or BF16
+  bool isSaturated = false;                           ///< outputs are s8: the value is clamped to [-128, 127]
+  float alpha = 1;                                    ///< of the sums
   // |out - value| <= relativeBound |value| + absoluteBound + accumulationBound sum|x*w|; see setOutputBounds in layer_tensors.cpp.
   double relativeBound = 0, absoluteBound = 0, accumulationBound = 0;
 };
