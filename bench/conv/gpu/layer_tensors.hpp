@@ -10,7 +10,8 @@
 
 namespace shiftconv::gpu {
 
-/// f16, bf16, e4m3 or s8 operands, as the layer says; the bias is of its type. All are uniform in [-1, 1), integers in [-127, 127].
+/// f16, bf16, e4m3 or s8 operands, as the layer says; the bias as bias_type says. All are uniform in [-1, 1), integers in [-127,
+/// 127].
 class LayerTensors {
  public:
   /// `verification` is the module of verification.cu; it and `layer` must outlive this.

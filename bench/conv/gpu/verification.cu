@@ -84,7 +84,7 @@ __device__ Bounded activated(const CheckParams& p, double sum, double sumBound) 
       return {value, sumBound + 21 * unit * (fabs(value) + sumBound)};
     }
   }
-  return {sum, -1};  // wrong
+  return {nan(""), 0};  // no other is known: every output is wrong
 }
 
 __device__ float biasOf(const CheckParams& p, const void* bias, uint32_t channel) {
