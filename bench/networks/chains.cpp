@@ -49,7 +49,9 @@ class ChainRun {
       tensors_.emplace_back(sides.verification, layer, options.seed + tensors_.size(), stream_,
                             bench::steadyFilterScale(layer.problem));
     for (size_t i = 0; i < layers_.size(); ++i) {
-      const gpu::Tensors addresses{inputOf(i), tensors_[i].filter.address(), 0, 0, tensors_[i].output.address()};
+      gpu::Tensors addresses;
+      addresses.input = inputOf(i), addresses.filter = tensors_[i].filter.address(),
+      addresses.output = tensors_[i].output.address();
       const std::vector<std::string> candidates = sides.library.candidates(layers_[i].problem, options.constantFilter);
       const auto wanted =
           std::ranges::find_if(candidates, [&](const std::string& name) { return name.starts_with(options.candidate); });

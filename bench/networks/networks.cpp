@@ -41,7 +41,7 @@ namespace {
 struct Options : bench::ComparisonOptions {
   Options() : ComparisonOptions{{1, 32}, 5} {}
 
-  std::string folder, suffix, only, algorithm, missing;
+  std::string folder, suffix, outputs, only, algorithm, missing;
   std::vector<std::string> types{"f16"};
   int each = 4, every = 1;
   double seconds = 540;
@@ -141,9 +141,7 @@ class LayerRun {
 
  private:
   std::function<void(CUstream)> bind(const std::string& choice) {
-    const gpu::Tensors addresses{tensors_.input.address(), tensors_.filter.address(), tensors_.biasAddress(),
-                                 tensors_.residualAddress(), tensors_.output.address()};
-    return library_.bind(layer_.problem, addresses, choice).enqueue;
+    return library_.bind(layer_.problem, tensors_.addresses(), choice).enqueue;
   }
 
   void add(const std::string& name, std::function<void(CUstream)> enqueue) {
@@ -177,16 +175,12 @@ class LayerRun {
   }
 
   std::optional<size_t> addCudnn(const Options& options, Json& row) {
-    cudnn::Tensors addresses;
-    addresses.input = tensors_.input.address(), addresses.filter = tensors_.filter.address();
-    addresses.bias = tensors_.biasAddress(), addresses.residual = tensors_.residualAddress();
-    addresses.output = tensors_.output.address();
     gpu::CudnnOptions how;
     how.readings = 2;
     how.mostPlans = options.cudnnPlans;
     if (options.cudnnIdentity) how.plain = cudnn::Plain::Identity;
     cudnn_ = std::make_unique<gpu::CudnnReadings>(
-        layer_.problem, addresses, how, stream_,
+        layer_.problem, tensors_.cudnnAddresses(), how, stream_,
         [&](const std::string& name, const std::function<void(CUstream)>& enqueue) { return check(name, enqueue); });
     if (!cudnn_->refusal().empty() || cudnn_->readings().empty()) {
       row["cudnn_refusal"] = cudnn_->refusal();
@@ -259,9 +253,10 @@ std::vector<NetworkLayer> layersOf(const Options& options) {
     if (number++ % options.every != 0) continue;
     for (const std::string& type : options.types) {
       layers.push_back(layer);
-      if (type == "f16") continue;
-      layers.back().problem = bench::inType(layer.problem, type);
-      layers.back().text = describe(layers.back().problem);
+      Problem& problem = layers.back().problem;
+      if (type != "f16") problem = bench::inType(layer.problem, type);
+      if (!options.outputs.empty()) problem.outputType = dataTypeNamed(options.outputs).value();
+      layers.back().text = describe(problem);
     }
   }
   return layers;
@@ -353,6 +348,8 @@ int main(int argc, char** argv) {
   parser.option("--type", options.types, "of operands and outputs: f16, bf16, e4m3, s8, or several: each layer in all of them")
       .separatedBy(',')
       .oneOf({"f16", "bf16", "e4m3", "s8"});
+  parser.option("--outputs", options.outputs, "type of the outputs, if it is another one: f32, f16, bf16, e4m3, s8")
+      .oneOf({"f32", "f16", "bf16", "e4m3", "s8"});
   parser.option("--only", options.only, "layers of this class, or whose text holds this");
   parser.option("--every", options.every, "one layer in so many");
   parser.option("--algorithm", options.algorithm, "take its candidates first, instead of the planner's choice");

@@ -1,12 +1,12 @@
 // What a lane that has sums of four output channels, of several pixels, does to make bytes of them: scales and a bias of each
-// channel, a short activation, and the output's scale and zero point.
+// channel, an activation, and the output's scale and zero point.
 #pragma once
 
 #include <cstdint>
 
 #include "common/gemm/epilogue/activation.cuh"
-#include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/params.hpp"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/byte_codes.cuh"
 #include "conv/kernels/lean_bytes.cuh"
 
@@ -21,8 +21,7 @@ struct ByteChannel {
     if (channel >= e.columns) return;
     scale = e.alpha;
     if (e.columnScale != nullptr) scale *= e.columnScale[channel];
-    if (e.bias != nullptr)
-      gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float number) { bias = number; });
+    if (e.bias != nullptr) bias = biasNumber(biasOf(e), channel);
     if (isLean) {
       const LeanBytes lean(e);
       scale *= lean.scale, bias = lean.biasOf(bias);
@@ -43,7 +42,7 @@ __device__ __forceinline__ void packChannels(const gemm::EpilogueParams& e, bool
       words[pixel] = lean.packed<kIntegers>(v[4 * pixel], v[4 * pixel + 1], v[4 * pixel + 2], v[4 * pixel + 3]);
     return;
   }
-  gemm::activateShort(e, v);
+  gemm::activate(e, v);
   const ByteCodes<kIntegers> codes(e);
 #pragma unroll
   for (int pixel = 0; pixel < kPixels; ++pixel)

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/ptx/conversion.cuh"
+#include "conv/kernels/limits.hpp"
 
 namespace shiftconv::kernels {
 
@@ -68,6 +69,11 @@ __device__ __forceinline__ uint32_t atMost<__nv_bfloat16>(uint32_t pair, uint32_
   return ptx::minimumBf16x2(pair, most);
 }
 
+template <class Element>
+__device__ __forceinline__ uint32_t limited(uint32_t pair, const Limits& limits) {
+  return atMost<Element>(atLeast<Element>(pair, limits.least), limits.most);
+}
+
 /// To a pair of sums.
 template <class Element>
 __device__ __forceinline__ void addResidual(float& low, float& high, float beta, uint32_t residual) {
@@ -75,8 +81,5 @@ __device__ __forceinline__ void addResidual(float& low, float& high, float beta,
   low = fmaf(beta, pair.x, low);
   high = fmaf(beta, pair.y, high);
 }
-
-/// Keeps NaN, as frameworks do.
-__device__ __forceinline__ float rectified(float v) { return v < 0.0f ? 0.0f : v; }
 
 }  // namespace shiftconv::kernels

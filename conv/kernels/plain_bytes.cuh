@@ -1,14 +1,15 @@
 // The short epilogue of neighbouring channels of one output pixel in a thread's registers where operands and outputs have 8 bits:
-// alpha, channel scales, an f32 bias, an activation of isPlainActivation, output scale and zero point.
+// alpha, channel scales, a bias, an activation, output scale and zero point.
 #pragma once
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/activation.cuh"
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/conversion.cuh"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/lean_bytes.cuh"
 #include "conv/kernels/neighbours.cuh"
-#include "conv/kernels/plain_activation.cuh"
 
 namespace shiftconv::kernels {
 
@@ -20,16 +21,11 @@ struct PlainBytes {
 
   /// Of the channels below `columns`; nothing is read for others.
   __device__ __forceinline__ void load(const gemm::EpilogueParams& e, int32_t channel, int32_t columns) {
-    loadNumbers(e.columnScale, channel, columns, 1.0f, scale);
-    loadNumbers(e.floatBias(), channel, columns, 0.0f, bias);
-  }
-
-  /// With one jump where there are none.
-  __device__ __forceinline__ static void loadNumbers(const float* from, int32_t channel, int32_t columns, float otherwise,
-                                                     float (&to)[kCount]) {
+    // With one jump where there are none.
 #pragma unroll
-    for (float& one : to) one = otherwise;
-    if (from != nullptr) loadNeighbours(from, channel, columns, otherwise, to);
+    for (int32_t i = 0; i < kCount; ++i) scale[i] = 1.0f, bias[i] = 0.0f;
+    if (e.columnScale != nullptr) loadNeighbours(e.columnScale, channel, columns, 1.0f, scale);
+    if (e.bias != nullptr) loadBias(biasOf(e), channel, columns, bias);
   }
 
   /// `v`: the sums, as numbers, of one pixel after the other. Byte i of the words is v[i].
@@ -38,7 +34,17 @@ struct PlainBytes {
     static_assert(kAll % kCount == 0);
 #pragma unroll
     for (int32_t i = 0; i < kAll; ++i) v[i] = v[i] * e.alpha * scale[i % kCount] + bias[i % kCount];
-    activatePlain(e, v);
+    // In parts: with a choice for all at once some kernels spilt.
+    constexpr int32_t kPart = kAll % 8 == 0 ? 8 : kAll;
+#pragma unroll
+    for (int32_t first = 0; first < kAll; first += kPart) {
+      float part[kPart];
+#pragma unroll
+      for (int32_t i = 0; i < kPart; ++i) part[i] = v[first + i];
+      gemm::activate<2>(e, part);
+#pragma unroll
+      for (int32_t i = 0; i < kPart; ++i) v[first + i] = part[i];
+    }
 #pragma unroll
     for (float& one : v) one *= e.outputScale;
     const auto at = [&](int32_t i) { return i < kAll ? v[i < kAll ? i : 0] : 0.0f; };

@@ -1,23 +1,16 @@
 // The short epilogue of eight neighbouring channels of one output pixel in a thread's registers: bias, residual of the output's
-// type, an activation of isPlainActivation, 16-byte stores where the address allows them.
+// type, an activation, 16-byte stores where the address allows them.
 #pragma once
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/activation.cuh"
 #include "common/ptx/guarded_load.cuh"
-#include "conv/kernels/neighbours.cuh"
 #include "conv/kernels/packing.cuh"
-#include "conv/kernels/plain_activation.cuh"
 
 namespace shiftconv::kernels {
 
 inline constexpr int32_t kPlainSegment = 8;
-
-/// Of the channels below `columns`; zeros for others, and without a bias.
-__device__ __forceinline__ void loadPlainBias(const gemm::EpilogueParams& e, int32_t channel, int32_t columns,
-                                              float (&bias)[kPlainSegment]) {
-  loadNeighbours(e.bias != nullptr ? e.floatBias() : nullptr, channel, columns, 0.0f, bias);
-}
 
 /// A segment of 16-bit numbers, aligned to 16 bytes; zeros where there is none.
 __device__ __forceinline__ void loadSegmentOrZero(const void* from, bool exists, uint32_t (&words)[kPlainSegment / 2]) {
@@ -25,31 +18,28 @@ __device__ __forceinline__ void loadSegmentOrZero(const void* from, bool exists,
   words[0] = four.x, words[1] = four.y, words[2] = four.z, words[3] = four.w;
 }
 
-/// As storePlainSegment, to a place of the caller's, in global or in shared memory.
+/// To sums what there is of a residual.
 template <class Element>
-__device__ __forceinline__ void putPlainSegment(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
-                                                uint16_t* target, float (&v)[kPlainSegment]) {
-  const bool whole = channel + kPlainSegment <= columns;
-  if (e.residual != nullptr) {
-    const auto* const residual =
-        reinterpret_cast<const uint16_t*>(static_cast<const uint8_t*>(e.residual) + pixel * e.residualPitch) + channel;
-    uint32_t words[kPlainSegment / 2];
-    if (whole && reinterpret_cast<uint64_t>(residual) % 16 == 0) {
-      const uint4 four = *reinterpret_cast<const uint4*>(residual);
-      words[0] = four.x, words[1] = four.y, words[2] = four.z, words[3] = four.w;
-    } else {
+__device__ __forceinline__ void addPlainResidual(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
+                                                 float* v) {
+  const auto* const residual =
+      reinterpret_cast<const uint16_t*>(static_cast<const uint8_t*>(e.residual) + pixel * e.residualPitch) + channel;
+  uint32_t words[kPlainSegment / 2];
+  if (channel + kPlainSegment <= columns && reinterpret_cast<uint64_t>(residual) % 16 == 0) {
+    const uint4 four = *reinterpret_cast<const uint4*>(residual);
+    words[0] = four.x, words[1] = four.y, words[2] = four.z, words[3] = four.w;
+  } else {
 #pragma unroll
-      for (int32_t i = 0; i < kPlainSegment; i += 2)
-        words[i / 2] = (channel + i < columns ? residual[i] : 0u) | (channel + i + 1 < columns ? residual[i + 1] : 0u) << 16;
-    }
-#pragma unroll
-    for (int32_t i = 0; i < kPlainSegment; i += 2) {
-      const float2 pair = unpackPair<Element>(words[i / 2]);
-      v[i] = fmaf(e.beta, pair.x, v[i]);
-      v[i + 1] = fmaf(e.beta, pair.y, v[i + 1]);
-    }
+    for (int32_t i = 0; i < kPlainSegment; i += 2)
+      words[i / 2] = (channel + i < columns ? residual[i] : 0u) | (channel + i + 1 < columns ? residual[i + 1] : 0u) << 16;
   }
-  activatePlain(e, v);
+#pragma unroll
+  for (int32_t i = 0; i < kPlainSegment; i += 2) addResidual<Element>(v[i], v[i + 1], e.beta, words[i / 2]);
+}
+
+template <class Element>
+__device__ __forceinline__ void putPlainSegment(int32_t channel, int32_t columns, uint16_t* target, const float* v) {
+  const bool whole = channel + kPlainSegment <= columns;
   uint32_t packed[kPlainSegment / 2];
 #pragma unroll
   for (int32_t i = 0; i < kPlainSegment; i += 2) packed[i / 2] = packPair<Element>(v[i], v[i + 1]);
@@ -65,12 +55,27 @@ __device__ __forceinline__ void putPlainSegment(const gemm::EpilogueParams& e, i
   }
 }
 
-/// `v`: sums with the bias. Channels from `columns` on belong to nobody.
-template <class Element>
-__device__ __forceinline__ void storePlainSegment(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
-                                                  float (&v)[kPlainSegment]) {
-  putPlainSegment<Element>(e, pixel, channel, columns,
-                           reinterpret_cast<uint16_t*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch) + channel, v);
+/// Where the output has a segment.
+__device__ __forceinline__ uint16_t* plainTarget(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel) {
+  return reinterpret_cast<uint16_t*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch) + channel;
+}
+
+/// `v`: sums with the bias, of a segment of each of several pixels. Channels from `columns` on belong to nobody. Of segment i:
+/// exists(i), pixelOf(i) of the output, and targetOf(i), where it goes, in global or in shared memory. All are activated together:
+/// the choice of an activation is in the program once.
+template <class Element, int32_t kCount, class Exists, class PixelOf, class TargetOf>
+__device__ __forceinline__ void finishPlainSegments(const gemm::EpilogueParams& e, int32_t channel, int32_t columns,
+                                                    float (&v)[kCount], Exists&& exists, PixelOf&& pixelOf, TargetOf&& targetOf) {
+  constexpr int32_t kSegments = kCount / kPlainSegment;
+  if (e.residual != nullptr) {
+#pragma unroll
+    for (int32_t i = 0; i < kSegments; ++i)
+      if (exists(i)) addPlainResidual<Element>(e, pixelOf(i), channel, columns, v + i * kPlainSegment);
+  }
+  gemm::activate<2>(e, v);
+#pragma unroll
+  for (int32_t i = 0; i < kSegments; ++i)
+    if (exists(i)) putPlainSegment<Element>(channel, columns, targetOf(i), v + i * kPlainSegment);
 }
 
 }  // namespace shiftconv::kernels

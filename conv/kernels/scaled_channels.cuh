@@ -5,6 +5,7 @@
 
 #include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/params.hpp"
+#include "conv/kernels/bias.cuh"
 
 namespace shiftconv::kernels {
 
@@ -19,8 +20,7 @@ struct ScaledChannels {
     if (e.columnScale != nullptr)
       gemm::forColumnVector<kCount>(e.columnScale, channel, e.columns,
                                     [&](int32_t i, uint32_t bits) { scale[i] *= __uint_as_float(bits); });
-    if (e.bias != nullptr)
-      gemm::forNumbers<kCount, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t i, float number) { bias[i] = number; });
+    if (e.bias != nullptr) loadBias(biasOf(e), channel, e.columns, bias);
   }
   __device__ __forceinline__ float applied(int32_t i, float sum) const { return fmaf(sum, scale[i], bias[i]); }
 };

@@ -17,7 +17,7 @@ namespace shiftconv::plan {
 /// What a tree may ask for, by their indices in CorrectionFeatures. model_part: Tiling::modelParts. Sizes are logarithms to the
 /// base 2. tile_alignment is that of the power of two that divides the bytes from tile to tile: neighbours that lie 64 KiB apart
 /// wait for the same part of memory (halo on an H200: 1.6 times as long with tiles of 192 pixels of 512 channels as with 200).
-/// epilogue: 0 plain (f32 bias, residual of the output's type, ReLU), 1 short (recorded with SiLU), 2 more than that, or an input
+/// epilogue: 0 plain (bias, residual of the output's type, ReLU), 1 short (recorded with SiLU), 2 more than that, or an input
 /// in two tensors (recorded with amax). operands: 0 of 16 bits, 1 floats and 2 integers of 8 bits, which have trees of their own.
 inline constexpr std::array<std::string_view, 35> kCorrectionFeatures{
     "microseconds", "tile_pixels",  "tile_channels",  "split",        "choice_0",       "choice_1",        "choice_2",

@@ -4,30 +4,27 @@
 #include <cmath>
 #include <string_view>
 
-#include "common/numerics/codec.hpp"
 #include "conv/kernels/lean.hpp"
-#include "conv/kernels/plain_activation.hpp"
+#include "conv/plan/limits.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan {
 
-/// Everything of one 16-bit type, an f32 bias, a residual and an activation of isPlainActivation after the sums, and nothing else.
+/// Everything of one 16-bit type, alpha, a bias of any type, a residual and an activation after the sums, and nothing else.
 inline bool isPlainSegment(const Problem& p) {
-  return (p.inputType == DataType::F16 || p.inputType == DataType::BF16) && p.outputType == p.inputType && p.alpha == 1 &&
-         p.outScale == 1 && !p.hasChannelScale && !p.hasAmax && p.rounding == Rounding::Once && p.outputZeroPoint == 0 &&
-         p.outputScale.blockSize == 0 && kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
-         (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
+  return (p.inputType == DataType::F16 || p.inputType == DataType::BF16) && p.outputType == p.inputType && p.outScale == 1 &&
+         !p.hasChannelScale && !p.hasAmax && p.rounding == Rounding::Once && p.outputZeroPoint == 0 &&
+         p.outputScale.blockSize == 0 && (!p.hasResidual() || p.residualType == p.outputType);
 }
 
-/// 8-bit operands without zero points and outputs of 8 bits, e4m3 of floats and any of integers, after scales, an f32 bias and an
-/// activation of isPlainActivation.
+/// 8-bit operands without zero points and outputs of 8 bits, e4m3 of floats and any of integers, after scales, a bias and an
+/// activation.
 inline bool isPlainBytes(const Problem& p) {
   const auto isFloat = [](DataType type) { return type == DataType::E4M3 || type == DataType::E5M2; };
   const bool hasTypes = isInteger(p.inputType) ? p.outputType == DataType::S8 || p.outputType == DataType::U8
                                                : isFloat(p.inputType) && p.outputType == DataType::E4M3;
   return hasTypes && !p.hasAmax && !p.hasResidual() && p.rounding == Rounding::Once && p.inputZeroPoint == 0 &&
-         p.filterZeroPoint == 0 && p.inputScale.blockSize == 0 && p.outputScale.blockSize == 0 &&
-         kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) && (!p.hasBias || p.biasType == DataType::F32);
+         p.filterZeroPoint == 0 && p.inputScale.blockSize == 0 && p.outputScale.blockSize == 0;
 }
 
 /// Of those, what has code in one piece, as Lean: e4m3 or s8 after scales, a bias and ReLU. The output's scale is multiplied into
@@ -38,7 +35,7 @@ inline bool isLeanBytes(const Problem& p) {
          std::isfinite(p.alpha * p.outScale);
 }
 
-/// Of an output of the operands' 16-bit type, whatever type the bias has.
+/// Of an output of the operands' 16-bit type.
 inline kernels::Lean leanHalves(const Problem& p) {
   using kernels::Lean;
   const bool hasMore = p.alpha != 1 || p.outScale != 1 || p.hasChannelScale || p.hasAmax || p.rounding != Rounding::Once ||
@@ -49,18 +46,12 @@ inline kernels::Lean leanHalves(const Problem& p) {
   if (p.hasResidual()) return Lean::No;
   if (p.activation == Activation::Silu) return Lean::Silu;
   if (p.activation == Activation::HardSwish) return Lean::HardSwish;
-  // Limits of the output's type commute with rounding to it.
-  const auto isExact = [&](float limit) {
-    const numerics::NumberType type = numberType(p.outputType);
-    return numerics::decode(type, numerics::encode(type, limit)) == limit;
-  };
-  return p.activation == Activation::Clamp && isExact(p.activationA) && isExact(p.activationB) ? Lean::Clamp : Lean::No;
+  return clampsToOutputs(p) ? Lean::Clamp : Lean::No;
 }
 
 /// What ends the names of kernels that have nothing else.
 inline std::string_view leanSuffix(const kernels::LeanFlags& lean) { return lean == kernels::LeanFlags() ? "" : "_lean"; }
 
-/// Of kernels that load a bias as it is.
 inline kernels::Lean leanOf(const Problem& p) {
   if (isLeanBytes(p)) return kernels::Lean::Rectified;
   return isPlainSegment(p) ? leanHalves(p) : kernels::Lean::No;

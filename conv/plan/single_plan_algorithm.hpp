@@ -72,7 +72,7 @@ class SinglePlanAlgorithm final : public Algorithm {
     bool full = false, readsEpilogue = false;
     if constexpr (requires { made.full; }) full = readsEpilogue = made.full;
     if constexpr (requires { made.scales; }) readsEpilogue = full || made.scales;
-    if (!readsEpilogue) params.address(offsetof(Params, bias), {TensorName::Bias});
+    if (!readsEpilogue) params.address(offsetof(Params, bias.numbers), {TensorName::Bias});
     if constexpr (requires { made.params.epilogue; }) {
       if (readsEpilogue) bindEpilogue(params, offsetof(Params, epilogue));
     }

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "common/gemm/epilogue/params.hpp"
+#include "conv/plan/limits.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan::sm90 {
@@ -71,7 +71,7 @@ std::string plainTypesRefusal(std::string_view engine, const Problem& p, Residua
                              nameOf(p.inputType), nameOf(p.filterType), nameOf(p.outputType)));
   if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
   if (const std::string more = beyondPlainEpilogue(p); !more.empty())
-    return needs(fmt::format("has nothing but an f32 bias and ReLU behind the sums, but {}", more));
+    return needs(fmt::format("has nothing but a bias and ReLU or a clamp after the sums, but {}", more));
   if (p.hasResidual() && residual == ResidualAdded::No) return needs(fmt::format("adds no residual, but beta is {}", p.beta));
   if (p.k % 8 != 0) return needs(fmt::format("needs K to be a multiple of 8 (16-byte rows), but K is {}", p.k));
   if (p.outputPitch() % 8 != 0)
@@ -91,22 +91,18 @@ std::string beyondPlainEpilogue(const Problem& p) {
   if (p.hasAmax) return "there is an amax";
   if (p.rounding != Rounding::Once) return "rounding is separate";
   if (p.outputZeroPoint != 0) return fmt::format("output_zero_point is {}", p.outputZeroPoint);
-  if (p.activation != Activation::None && p.activation != Activation::Relu)
+  if (p.activation != Activation::None && p.activation != Activation::Relu && !clampsToOutputs(p))
     return fmt::format("activation is {}", nameOf(p.activation));
-  if (p.hasBias && p.biasType != DataType::F32) return fmt::format("bias_type is {}", nameOf(p.biasType));
   return {};
 }
 bool hasPlainEpilogue(const Problem& p) { return beyondPlainEpilogue(p).empty(); }
 
-bool hasShortEpilogue(const Problem& p) {
-  return gemm::isShort(static_cast<gemm::Activation>(p.activation)) && hasPlainEpilogue(withPlainEpilogue(p));
-}
+bool hasShortEpilogue(const Problem& p) { return hasPlainEpilogue(withPlainEpilogue(p)); }
 
 std::string shortTypesRefusal(std::string_view engine, const Problem& p) {
-  Problem rest = withPlainEpilogue(p);
-  if (!gemm::isShort(static_cast<gemm::Activation>(p.activation))) rest.activation = p.activation;
+  const Problem rest = withPlainEpilogue(p);
   if (const std::string more = beyondPlainEpilogue(rest); !more.empty())
-    return fmt::format("{} has scales, a bias and a short activation after the sums, and nothing else, but {}", engine, more);
+    return fmt::format("{} has scales, a bias and an activation after the sums, and nothing else, but {}", engine, more);
   return plainTypesRefusal(engine, rest);
 }
 
@@ -125,7 +121,7 @@ std::string bytesTypesRefusal(std::string_view engine, const Problem& p) {
   others.outScale = 1;
   others.outputZeroPoint = 0;
   if (!hasShortEpilogue(others) || p.hasResidual())
-    return needs("has scales, a bias, short activations, out_scale and output_zero_point behind the sums, and nothing else");
+    return needs("has scales, a bias, an activation, out_scale and output_zero_point after the sums, and nothing else");
   if (p.k % 16 != 0 || p.outputPitch() % 16 != 0)
     return needs(fmt::format("needs K and output_pixel_pitch to be multiples of 16 (16-byte rows), but they are {} and {}", p.k,
                              p.outputPitch()));
@@ -136,7 +132,6 @@ Problem withPlainEpilogue(const Problem& p) {
   Problem plain = p;
   plain.alpha = 1;
   plain.hasChannelScale = false;
-  plain.biasType = DataType::F32;
   plain.activation = Activation::None;
   return plain;
 }

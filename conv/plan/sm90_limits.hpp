@@ -33,10 +33,10 @@ std::string shortTypesRefusal(std::string_view engine, const Problem& problem);
 /// Why an engine of e4m3 and 8-bit integers, with outputs of 8 bits in rows of 16 bytes after a short epilogue, cannot run the
 /// problem, likewise.
 std::string bytesTypesRefusal(std::string_view engine, const Problem& problem);
-/// What there is behind the sums beside an f32 bias, a residual and ReLU: "alpha is 0.5"; empty when there is nothing.
+/// What there is behind the sums beside a bias, a residual and ReLU: "alpha is 0.5"; empty when there is nothing.
 std::string beyondPlainEpilogue(const Problem& problem);
 bool hasPlainEpilogue(const Problem& problem);
-/// Whether that is all, or with it alpha, a channel scale, a bias of another type and a short activation.
+/// Whether that is all, or with it alpha, a channel scale and another activation.
 bool hasShortEpilogue(const Problem& problem);
 /// The problem without what a short epilogue has beyond the plain one.
 Problem withPlainEpilogue(const Problem& problem);

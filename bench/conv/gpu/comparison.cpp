@@ -49,9 +49,7 @@ void Comparison::add(Side side, const Enqueue& enqueue, bool overhead) {
 
 std::string Comparison::addOurs(Who who, const std::string& name, const std::string& choice, Library& library,
                                 const ComparisonOptions& options) {
-  const Tensors addresses{tensors_.input.address(), tensors_.filter.address(), tensors_.biasAddress(), tensors_.residualAddress(),
-                          tensors_.output.address()};
-  const BoundConvolution bound = library.bind(layer_.problem, addresses, choice);
+  const BoundConvolution bound = library.bind(layer_.problem, tensors_.addresses(), choice);
   Side side;
   side.who = who;
   side.name = name;
@@ -85,10 +83,7 @@ void Comparison::addAllOurs(Library& library, const ComparisonOptions& options) 
 }
 
 void Comparison::addCudnn(const CudnnOptions& options) {
-  cudnn::Tensors addresses;
-  addresses.input = tensors_.input.address(), addresses.filter = tensors_.filter.address(), addresses.bias = tensors_.biasAddress(),
-  addresses.residual = tensors_.residualAddress(), addresses.output = tensors_.output.address();
-  cudnn_ = std::make_unique<CudnnReadings>(layer_.problem, addresses, options, stream_,
+  cudnn_ = std::make_unique<CudnnReadings>(layer_.problem, tensors_.cudnnAddresses(), options, stream_,
                                            [&](const std::string& name, const Enqueue& enqueue) {
                                              Side trial;
                                              trial.name = name;

@@ -27,7 +27,6 @@ std::string choiceNameOf(const plan::Plan& plan) { return fmt::format("{}:{}", p
 struct Library::State {
   std::unique_ptr<device::Device> device;
   std::unique_ptr<plan::KernelCache> kernels;
-  Buffer largest{sizeof(float)};  ///< of problems that ask for it; nothing reads it
 };
 
 Library::Library() : state_(std::make_unique<State>()) {
@@ -49,9 +48,10 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
   addresses[TensorName::Input] = tensors.input;
   addresses[TensorName::Filter] = tensors.filter;
   addresses[TensorName::Bias] = tensors.bias;
+  addresses[TensorName::ChannelScale] = tensors.channelScale;
   addresses[TensorName::Residual] = tensors.residual;
   addresses[TensorName::Output] = tensors.output;
-  if (problem.hasAmax) addresses[TensorName::Amax] = state_->largest.address();
+  addresses[TensorName::Amax] = tensors.amax;
   std::shared_ptr<Buffer> workspace;
   if (const size_t bytes = plan::bytesOfRun(*plan)[TensorName::Workspace]; bytes > 0) {
     workspace = std::make_shared<Buffer>(bytes);

@@ -12,7 +12,7 @@
 namespace shiftconv::gpu {
 
 struct Tensors {
-  CUdeviceptr input = 0, filter = 0, bias = 0, residual = 0, output = 0;  ///< 0: the problem has none
+  CUdeviceptr input = 0, filter = 0, bias = 0, channelScale = 0, residual = 0, output = 0, amax = 0;  ///< 0: the problem has none
 };
 
 struct BoundConvolution {

@@ -1,40 +1,51 @@
 #include "bench/conv/gpu/layer_tensors.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <limits>
+
 #include "conv/problem/types.hpp"
 
 namespace shiftconv::gpu {
 
 namespace {
 
-/// Fills the bounds of f16, bf16, e4m3 or s8 outputs whose sums have t*r*s filter taps of c/groups channels, of f16, bf16, e4m3 or
-/// s8 operands.
+/// Fills the bounds of f32, f16, bf16, e4m3 or s8 outputs whose sums have t*r*s filter taps of c/groups channels, of f16, bf16,
+/// e4m3 or s8 operands.
 ///
 /// Derivation. A is the sum of |x*w| over the taps of the element, of |bias| and of |residual|. A matrix instruction adds 16
 /// products to an accumulator: the 17 terms are cut to multiples of 2^(E-25), E the largest exponent among them, and their sum to
 /// 24 bits. 2^E <= A and no partial sum exceeds A, so one instruction errs by less than 16 * 2^-25 A + 2^-23 A = 5 * 2^-23 A in
 /// the worst case. The cut terms point towards zero and are at most 1 ulp of a partial sum in what was observed; the bound asks
 /// for the tighter one unit of 2^-23 A for each instruction, and 8 such units beside: the additions of a split reduction (at most
-/// 3), of bias and residual (2), and the f32 sum of magnitudes that A itself is taken from.
+/// 3), of bias and residual (2), the products with alpha and a channel's scale (1), and the f32 sum of magnitudes that A itself is
+/// taken from.
 /// Of e4m3 an instruction adds 32 products, and wgmma keeps 13 bits: the 33 terms lose less than 2^-13 T each and their sum as
 /// much, T = max(A, 2^-6), because a subnormal operand of magnitude below 1 counts with the exponent -6 and the other is below 2^0.
-/// Sums of integers are exact; alpha is a power of two, and what is behind them errs by a unit of f32's each, 2^-24 of the value.
+/// Sums of integers are exact; what is after them errs by a unit of f32's each, 2^-24 of the value.
 /// The output's rounding to nearest adds half a unit in its last place, 2^-11 (f16), 2^-8 (bf16) or 2^-4 (e4m3) of the value, and
-/// half the smallest subnormal, at most 2^-24 or 2^-10; to an integer half of 1.
+/// half the smallest subnormal, at most 2^-24 or 2^-10; to an integer half of 1; to f32 nothing, as sums are f32.
 void setOutputBounds(verification::CheckParams& p, DataType output, DataType operands) {
-  if (output == DataType::S8) {
-    p.relativeBound = 0;
+  struct Rounding {
+    double relative, absolute, least, most;
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Rounding rounding = output == DataType::S8     ? Rounding{0, 0.5, -128, 127}
+                            : output == DataType::E4M3 ? Rounding{0x1p-4, 0x1p-10, -448, 448}
+                            : output == DataType::BF16 ? Rounding{0x1p-8, 0x1p-24, -kInfinity, kInfinity}
+                            : output == DataType::F16  ? Rounding{0x1p-11, 0x1p-24, -kInfinity, kInfinity}
+                                                       : Rounding{0, 0x1p-149, -kInfinity, kInfinity};
+  p.relativeBound = rounding.relative, p.absoluteBound = rounding.absolute, p.least = rounding.least, p.most = rounding.most;
+  if (operands == DataType::S8) {
     p.accumulationBound = 8 * 0x1p-24;
-    p.absoluteBound = 0.5;
     return;
   }
   const bool e4m3 = operands == DataType::E4M3;
   const double channels = static_cast<double>(p.c / p.groups), products = e4m3 ? 32 : 16;
   const double instructions =
       static_cast<double>(p.t * p.r * p.s) * static_cast<double>(static_cast<int64_t>((channels + products - 1) / products));
-  const double subnormal = output == DataType::E4M3 ? 0x1p-10 : 0x1p-24;
-  p.relativeBound = output == DataType::E4M3 ? 0x1p-4 : output == DataType::BF16 ? 0x1p-8 : 0x1p-11;
   p.accumulationBound = e4m3 ? instructions * 34 * 0x1p-13 + 8 * 0x1p-23 : (instructions + 8) * 0x1p-23;
-  p.absoluteBound = subnormal + (e4m3 ? p.accumulationBound * 0x1p-6 : 0);
+  if (e4m3) p.absoluteBound += p.accumulationBound * 0x1p-6;
 }
 
 }  // namespace
@@ -47,12 +58,15 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
       filter(bytesOf(p().filterType) * static_cast<size_t>(p().k * p().t * p().r * p().s * p().groupChannels())),
       transposed(filter.bytes()),
       bias(bytesOf(p().biasType) * static_cast<size_t>(p().k)),
+      channelScale(sizeof(float) * static_cast<size_t>(p().k)),
       residual(p().hasResidual() ? bytesOf(p().residualType) * static_cast<size_t>(p().outputPixels() * p().k) : 16),
       output(bytesOf(p().outputType) * static_cast<size_t>(p().outputPixels() * p().k)),
+      amax(sizeof(float)),
       result(sizeof(verification::CheckResult)) {
   fill(input, p().inputType, seed * 4 + 1);
   fill(filter, p().filterType, seed * 4 + 2, filterScale);
   fill(bias, p().biasType, seed * 4 + 3);
+  fill(channelScale, DataType::F32, seed * 4 + 3);
   fill(residual, p().residualType, seed * 4 + 4);
   uint32_t k = static_cast<uint32_t>(p().k), perChannel = static_cast<uint32_t>(filter.bytes() / bytesOf(p().filterType) / k);
   const CUdeviceptr from = filter.address(), to = transposed.address();
@@ -62,12 +76,30 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
 
 size_t LayerTensors::leastBytes() const {
   return input.bytes() + filter.bytes() + output.bytes() + (p().hasBias ? bias.bytes() : 0) +
-         (p().hasResidual() ? residual.bytes() : 0);
+         (p().hasChannelScale ? channelScale.bytes() : 0) + (p().hasResidual() ? residual.bytes() : 0);
+}
+
+Tensors LayerTensors::addresses() const {
+  return {.input = input.address(),
+          .filter = filter.address(),
+          .bias = biasAddress(),
+          .channelScale = channelScaleAddress(),
+          .residual = residualAddress(),
+          .output = output.address(),
+          .amax = p().hasAmax ? amax.address() : 0};
+}
+
+cudnn::Tensors LayerTensors::cudnnAddresses() const {
+  cudnn::Tensors addresses;
+  addresses.input = input.address(), addresses.filter = filter.address(), addresses.output = output.address();
+  addresses.bias = biasAddress(), addresses.channelScale = channelScaleAddress(), addresses.residual = residualAddress();
+  return addresses;
 }
 
 void LayerTensors::poison() const {
   // -91 for bytes: one in 256 outputs is right by chance.
   SHIFTCONV_GPU(cuMemsetD8Async(output.address(), p().outputType == DataType::S8 ? 0xA5 : 0xFF, output.bytes(), stream_));
+  SHIFTCONV_GPU(cuMemsetD8Async(amax.address(), 0, amax.bytes(), stream_));
 }
 
 verification::CheckResult LayerTensors::checkOutput() const {
@@ -97,19 +129,26 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.activation = static_cast<gemm::Activation>(p().activation);
   params.activationA = p().activationA;
   params.activationB = p().activationB;
-  params.biasType = numberType(p().biasType);
-  params.isSaturated = p().outputType == DataType::S8;
-  params.alpha = p().alpha;
+  params.biasType = numberType(p().biasType), params.residualType = numberType(p().residualType);
+  params.outputType = numberType(p().outputType);
+  params.alpha = p().alpha, params.beta = p().beta, params.outScale = p().outScale;
   setOutputBounds(params, p().outputType, p().inputType);
   SHIFTCONV_GPU(cuMemsetD8Async(result.address(), 0, result.bytes(), stream_));
-  const CUdeviceptr x = input.address(), w = transposed.address(), b = biasAddress(), z = residualAddress(), y = output.address(),
-                    r = result.address();
-  const void* arguments[] = {&params, &x, &w, &b, &z, &y, &r};
-  const bool isNarrowed = p().outputType == DataType::E4M3;  // other kernels have one type of outputs
-  launch("check_" + std::string(nameOf(p().inputType)) + (isNarrowed ? "_e4m3" : ""), 132 * 16, arguments);
+  const CUdeviceptr x = input.address(), w = transposed.address(), r = result.address();
+  const CUdeviceptr others[] = {channelScaleAddress(), biasAddress(), residualAddress(), output.address()};
+  static_assert(sizeof others == sizeof(verification::CheckTensors));
+  const void* arguments[] = {&params, &x, &w, &others, &r};
+  launch("check_" + std::string(nameOf(p().inputType)), 132 * 16, arguments);
   SHIFTCONV_GPU(cuStreamSynchronize(stream_));
   verification::CheckResult found;
   SHIFTCONV_GPU(cuMemcpyDtoH(&found, result.address(), sizeof found));
+  if (p().hasAmax) {
+    float largest = 0;
+    SHIFTCONV_GPU(cuMemcpyDtoH(&largest, amax.address(), sizeof largest));
+    const bool isRight =
+        largest >= std::bit_cast<float>(found.leastLargestBits) && largest <= std::bit_cast<float>(found.mostLargestBits);
+    if (!isRight) ++found.wrong;
+  }
   return found;
 }
 

@@ -5,28 +5,33 @@
 #include <string>
 
 #include "bench/conv/gpu/cuda.hpp"
+#include "bench/conv/gpu/cudnn_side.hpp"
+#include "bench/conv/gpu/engines.hpp"
 #include "bench/conv/gpu/layers.hpp"
 #include "bench/conv/gpu/verification_params.hpp"
 
 namespace shiftconv::gpu {
 
-/// f16, bf16, e4m3 or s8 operands, as the layer says; the bias as bias_type says. All are uniform in [-1, 1), integers in [-127,
-/// 127].
+/// f16, bf16, e4m3 or s8 operands, outputs and residual, as the layer says; outputs and residual also f32; the bias as bias_type
+/// says. All are uniform in [-1, 1), integers in [-127, 127].
 class LayerTensors {
  public:
   /// `verification` is the module of verification.cu; it and `layer` must outlive this.
   /// `filterScale`: of the filter, which is uniform in [-filterScale, filterScale).
   LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream, float filterScale = 1);
 
-  void poison() const;  ///< the output: NaN, or what is seldom right
+  void poison() const;  ///< the output: NaN, or what is seldom right; and no amax so far
   verification::CheckResult checkOutput() const;
   /// Bytes that a convolution has to move at least: every tensor once.
   size_t leastBytes() const;
-  CUdeviceptr biasAddress() const { return p().hasBias ? bias.address() : 0; }
-  CUdeviceptr residualAddress() const { return p().hasResidual() ? residual.address() : 0; }
+  Tensors addresses() const;
+  cudnn::Tensors cudnnAddresses() const;
 
  private:
   const Problem& p() const { return layer_.problem; }
+  CUdeviceptr biasAddress() const { return p().hasBias ? bias.address() : 0; }
+  CUdeviceptr channelScaleAddress() const { return p().hasChannelScale ? channelScale.address() : 0; }
+  CUdeviceptr residualAddress() const { return p().hasResidual() ? residual.address() : 0; }
   void launch(const std::string& kernel, uint32_t ctas, std::span<const void* const> arguments) const;
   void fill(const Buffer& buffer, DataType type, uint64_t seed, float scale = 1) const;
 
@@ -35,7 +40,7 @@ class LayerTensors {
   CUstream stream_;
 
  public:
-  Buffer input, filter, transposed, bias, residual, output, result;  ///< residual: 16 bytes where there is none
+  Buffer input, filter, transposed, bias, channelScale, residual, output, amax, result;  ///< residual: 16 bytes where there is none
 };
 
 }  // namespace shiftconv::gpu

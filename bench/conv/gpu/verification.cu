@@ -63,13 +63,13 @@ __device__ Bounded activated(const CheckParams& p, double sum, double sumBound) 
       return {fmin(fmax(sum, a), static_cast<double>(p.activationB)), sumBound};
     case Activation::GeluErf: {
       const double tail = 0.5 * erfc(fmax(fabs(sum) - sumBound, 0.0) * 0.70710678118654752);
-      const double own = (1.25 * w * w + 21) * tail + 2 * (sum < sumBound ? tail + sumBound : 1);
-      return {0.5 * sum * erfc(-sum * 0.70710678118654752), 1.13 * sumBound + w * own * unit + 0x1p-126 * w};
+      const double own = (2 * w * w + 66) * tail + 2 * (sum < sumBound ? tail + sumBound : 1);
+      return {0.5 * sum * erfc(-sum * 0.70710678118654752), 1.13 * sumBound + w * own * unit + 0x1p-38 + 0x1p-126 * w};
     }
     case Activation::GeluTanh: {
       const double linear = 1.5957691216057308, cubic = 0.044715 * linear;
       const double argument = sum * (linear + cubic * sum * sum), most = w * (linear + cubic * w * w);
-      return {sum / (1 + exp(-argument)), 1.13 * sumBound + weighedSigmoidBound(w, argument, most - fabs(argument), 4, 4)};
+      return {sum / (1 + exp(-argument)), 1.13 * sumBound + weighedSigmoidBound(w, argument, most - fabs(argument), 2.5, 9)};
     }
     case Activation::Silu:
       return {sum / (1 + exp(-sum)), 1.1 * sumBound + weighedSigmoidBound(w, sum, sumBound, 0, 9)};
@@ -84,23 +84,34 @@ __device__ Bounded activated(const CheckParams& p, double sum, double sumBound) 
       return {value, sumBound + 21 * unit * (fabs(value) + sumBound)};
     }
   }
-  return {nan(""), 0};  // no other is known: every output is wrong
+  return {nan(""), nan("")};  // no other is known: every output is wrong
 }
 
-__device__ float biasOf(const CheckParams& p, const void* bias, uint32_t channel) {
-  if (p.biasType == gemm::NumberType::F16) return toFloat(static_cast<const __half*>(bias)[channel]);
-  if (p.biasType == gemm::NumberType::BF16) return toFloat(static_cast<const __nv_bfloat16*>(bias)[channel]);
-  return static_cast<const float*>(bias)[channel];
+__device__ float numberAt(gemm::NumberType type, const void* numbers, uint64_t i) {
+  switch (type) {
+    case gemm::NumberType::F32:
+      return static_cast<const float*>(numbers)[i];
+    case gemm::NumberType::F16:
+      return toFloat(static_cast<const __half*>(numbers)[i]);
+    case gemm::NumberType::BF16:
+      return toFloat(static_cast<const __nv_bfloat16*>(numbers)[i]);
+    case gemm::NumberType::E4M3:
+      return toFloat(static_cast<const __nv_fp8_e4m3*>(numbers)[i]);
+    case gemm::NumberType::S8:
+      return toFloat(static_cast<const int8_t*>(numbers)[i]);
+    default:
+      return nanf("");  // no other is known: every output is wrong
+  }
 }
 
 /// One thread an output element, channels fastest. `filter` is RSCK here, so that neighbouring threads read neighbours.
-template <class Element, class Output>
-__device__ void check(const CheckParams& p, const Element* input, const Element* filter, const void* bias, const Output* residual,
-                      const Output* output, CheckResult* result) {
+template <class Element>
+__device__ void check(const CheckParams& p, const Element* input, const Element* filter, const CheckTensors& tensors,
+                      CheckResult* result) {
   const uint64_t elements = uint64_t{p.n} * p.outputDepth * p.outputHeight * p.outputWidth * p.k;
   const uint32_t groupInputs = p.c / p.groups, groupOutputs = p.k / p.groups;
   unsigned long long wrong = 0;
-  float worst = 0;
+  float worst = 0, leastLargest = 0, mostLargest = 0;
   double errorSquares = 0, squares = 0;
   for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < elements; i += uint64_t{gridDim.x} * blockDim.x) {
     const uint32_t k = static_cast<uint32_t>(i % p.k);
@@ -126,18 +137,22 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
         magnitudes += fabsf(product);
       }
     }
-    sum *= static_cast<double>(p.alpha);
-    magnitudes *= p.alpha;
+    const float scale = p.alpha * (tensors.channelScale != nullptr ? tensors.channelScale[k] : 1.0f);
+    sum *= static_cast<double>(scale);
+    magnitudes *= fabsf(scale);
     const auto add = [&](float addend) {
       sum += static_cast<double>(addend);
       magnitudes += fabsf(addend);
     };
-    if (bias != nullptr) add(biasOf(p, bias, k));
-    if (residual != nullptr) add(toFloat(residual[i]));
+    if (tensors.bias != nullptr) add(numberAt(p.biasType, tensors.bias, k));
+    if (tensors.residual != nullptr) add(p.beta * numberAt(p.residualType, tensors.residual, i));
     const Bounded after = activated(p, sum, p.accumulationBound * static_cast<double>(magnitudes));
-    const double value = p.isSaturated ? fmin(fmax(after.value, -128.0), 127.0) : after.value;
-    const double found = static_cast<double>(toFloat(output[i]));
-    const double bound = p.relativeBound * fabs(value) + p.absoluteBound + after.bound;
+    leastLargest = fmaxf(leastLargest, __double2float_rd(fabs(after.value) - after.bound));
+    mostLargest = fmaxf(mostLargest, __double2float_ru(fabs(after.value) + after.bound));
+    const double outScale = static_cast<double>(p.outScale), unit = p.outScale != 1 ? 0x1p-24 : 0;  // the product is rounded
+    const double value = fmin(fmax(after.value * outScale, p.least), p.most);
+    const double found = static_cast<double>(numberAt(p.outputType, tensors.output, i));
+    const double bound = (p.relativeBound + unit) * fabs(value) + p.absoluteBound + after.bound * outScale;
     const double error = fabs(found - value);
     if (!(error <= bound)) ++wrong;  // NaN is wrong
     const float share = error == error ? static_cast<float>(error / bound) : 1e30f;
@@ -147,6 +162,8 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
   }
   if (wrong != 0) atomicAdd(&result->wrong, wrong);
   atomicMax(&result->worstShareBits, __float_as_uint(worst));  // of non-negative numbers: ordered like their bits
+  atomicMax(&result->leastLargestBits, __float_as_uint(leastLargest));
+  atomicMax(&result->mostLargestBits, __float_as_uint(mostLargest));
   atomicAdd(&result->errorSquares, errorSquares);
   atomicAdd(&result->squares, squares);
 }
@@ -161,25 +178,22 @@ __device__ void transposeFilter(const Element* source, Element* destination, uin
 
 }  // namespace
 
-#define SHIFTCONV_CHECK(NAME, ELEMENT, OUTPUT)                                                                                     \
-  extern "C" __global__ void check_##NAME(const __grid_constant__ CheckParams params, const ELEMENT* input, const ELEMENT* filter, \
-                                          const void* bias, const OUTPUT* residual, const OUTPUT* output, CheckResult* result) {   \
-    check(params, input, filter, bias, residual, output, result);                                                                  \
+#define SHIFTCONV_VERIFICATION(TYPE, ELEMENT)                                                                                      \
+  extern "C" __global__ void fill_##TYPE(ELEMENT* data, uint64_t count, uint64_t seed, float scale) {                              \
+    fill(data, count, seed, scale);                                                                                                \
+  }                                                                                                                                \
+  extern "C" __global__ void transpose_##TYPE(const ELEMENT* source, ELEMENT* destination, uint32_t k, uint32_t perChannel) {      \
+    transposeFilter(source, destination, k, perChannel);                                                                           \
+  }                                                                                                                                \
+  extern "C" __global__ void check_##TYPE(const __grid_constant__ CheckParams params, const ELEMENT* input, const ELEMENT* filter, \
+                                          const __grid_constant__ CheckTensors tensors, CheckResult* result) {                     \
+    check(params, input, filter, tensors, result);                                                                                 \
   }
-#define SHIFTCONV_VERIFICATION(TYPE, ELEMENT, OUTPUT)                                                                         \
-  extern "C" __global__ void fill_##TYPE(ELEMENT* data, uint64_t count, uint64_t seed, float scale) {                         \
-    fill(data, count, seed, scale);                                                                                           \
-  }                                                                                                                           \
-  extern "C" __global__ void transpose_##TYPE(const ELEMENT* source, ELEMENT* destination, uint32_t k, uint32_t perChannel) { \
-    transposeFilter(source, destination, k, perChannel);                                                                      \
-  }                                                                                                                           \
-  SHIFTCONV_CHECK(TYPE, ELEMENT, OUTPUT)
 
-SHIFTCONV_VERIFICATION(f16, __half, __half)
-SHIFTCONV_VERIFICATION(bf16, __nv_bfloat16, __nv_bfloat16)
-SHIFTCONV_VERIFICATION(e4m3, __nv_fp8_e4m3, __half)
-SHIFTCONV_VERIFICATION(s8, int8_t, int8_t)
-SHIFTCONV_CHECK(e4m3_e4m3, __nv_fp8_e4m3, __nv_fp8_e4m3)
+SHIFTCONV_VERIFICATION(f16, __half)
+SHIFTCONV_VERIFICATION(bf16, __nv_bfloat16)
+SHIFTCONV_VERIFICATION(e4m3, __nv_fp8_e4m3)
+SHIFTCONV_VERIFICATION(s8, int8_t)
 
 extern "C" __global__ void fill_f32(float* data, uint64_t count, uint64_t seed, float scale) {
   for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x)

@@ -11,23 +11,24 @@
 //           their product cannot overflow. r = rcp((ab)(cd)); 1/a = (r * cd) * b. The roundings of cd cancel; those of ab, of the
 //           product, of rcp and of the last two products leave 6u. a itself is off by 1u, the last two products by 1u each:
 //           |v| * (sigmoid * ((1 - sigmoid) * (1.5|v| + 4) + 9)u + 2^-126).
-// GELU tanh v * sigmoid(2g), g = sqrt(2/pi) * (v + 0.044715 v^3): the same function without the cancellation of 1 + tanh. In f32
-//           2g = v * (c1 + c3 * v^2) with c1, c3 > 0, so that nothing cancels: 2 roundings, two constants and v^2: 4u relative.
-//           sigmoid then has an error of (1 - sigmoid) * |2g| * 4u more.
+// GELU tanh v * sigmoid(2g), g = sqrt(2/pi) * (v + 0.044715 v^3): the same function without the cancellation of 1 + tanh, in SiLU's
+//           way. In f32 2g log2e = v * (c1 + c3 * v^2) with c1, c3 > 0, so that nothing cancels: 2 roundings, two constants and
+//           v^2, 4u relative; sigmoid has an error of (1 - sigmoid) * |2g| * 4u for it, in place of SiLU's 1.5u.
 // tanh      1 - 2 / (1 + E), E = ex2(2|v| log2e), with the sign of v, where |v| >= 0.3. With r = 1 / (1 + E) <= 0.36 the error is
 //           2r(1 - r)(3|v| + 4)u + 2r*3u + u <= 6u absolute, below 21u relative at 0.29 and less beyond. Below 0.3 the odd Taylor
 //           polynomial up to v^9 (the v^11 term is below 2^-24 v), evaluated with fma from the smallest term: 3u. We allow 21u.
-// GELU erf  v * Phi(v). For w = |v|, Phi(-w) = exp(-w^2/2) * Q(t), t = 1 / (1 + 0.3w), Q a polynomial of degree 8, fitted to a
-// relative error
-//           of 1.2u on 0 <= w <= 13.3, coefficients rounded (beyond, exp(-w^2/2) flushes to 0). Horner's rule adds 4.2u, t's
-//           error (3.5u) times the condition t*Q'/Q <= 2.7 adds 9.3u: 16u for Q. The exponent is off by 2.5u relative, of
-//           w^2/2: 1.25 w^2 u; ex2 4u, product 1u. So Phi(-w) is known to (1.25 w^2 + 21)u relative; Phi(w) = 1 - Phi(-w) adds u,
-//           the product with v another.
+// GELU erf  v * Phi(v). For w = |v|, Phi(-w) = ex2(P(w)): log2 Phi(-w) falls like a parabola and is a polynomial of degree 7. It
+//           holds within 60u of Phi(-w) relative, or 2^-38 of w * Phi(-w) absolute from w = 5 on (coefficients rounded; beyond
+//           w = 7, both are smaller than that). P's roundings are sums of |P's partial results| u: ln 2 times them is less than
+//           (2w^2 + 2)u, ex2 4u. So Phi(-w) is known to (2w^2 + 66)u relative and, weighed with w, 2^-38. Phi(w) = 1 - Phi(-w)
+//           adds u, the product with v another. Neither a reciprocal nor a second exponential is needed: 12 instructions, as SiLU
+//           has.
 // hardswish v * clamp((v + 3) * (1/6), 0, 1): four roundings (the constant's among them), 4u relative. ReLU and clamp are exact,
 //           leaky ReLU rounds once.
 //
-// Simulated with both instructions off by as much as they may be, in either direction and at random, at 800000 arguments: errors
-// reach from 0.5 (tanh) to 0.99 (sigmoid) of these bounds; of SiLU, at 4.8 million, 0.84, and 1.00 where results are flushed.
+// Simulated with both instructions off by as much as they may be, in either direction and at random, at 800000 arguments and more:
+// errors reach from 0.5 (tanh) to 0.99 (sigmoid) of these bounds, of GELU erf 0.96; of SiLU and GELU tanh, 1.00 where results are
+// flushed.
 //
 // SiLU, both GELUs and hard-swish of minus infinity are NaN, the product of it and 0, as frameworks have it.
 #pragma once
@@ -59,10 +60,10 @@ __device__ __forceinline__ void invert(float (&a)[4]) {
   }
 }
 
-/// v * sigmoid(v) of each, kMost with one reciprocal: 4, or 2 where registers are scarce. NaN stays where it is: fminf gives the
-/// other number, so that no reciprocal is NaN.
-template <int32_t kMost = 4, int32_t kCount>
-__device__ __forceinline__ void silu(float (&v)[kCount]) {
+/// v * sigmoid(u) of each v, kMost with one reciprocal: 4, or 2 where registers are scarce. exponentOf(v): u log2e. NaN stays where
+/// it is: fminf gives the other number, so that no reciprocal is NaN.
+template <int32_t kMost, int32_t kCount, class ExponentOf>
+__device__ __forceinline__ void weighSigmoid(float (&v)[kCount], ExponentOf&& exponentOf) {
   constexpr int32_t kTogether = kMost == 4 && kCount % 4 == 0 ? 4 : kCount % 2 == 0 ? 2 : 1;
   constexpr float kFlushed = 127.0f;  // ex2(-127) is 0
 #pragma unroll
@@ -70,7 +71,7 @@ __device__ __forceinline__ void silu(float (&v)[kCount]) {
     float e[kTogether], inverse[kTogether];
 #pragma unroll
     for (int32_t i = 0; i < kTogether; ++i) {
-      e[i] = ptx::exp2Approximate(-fminf(fabsf(v[first + i] * kLog2e), kFlushed));
+      e[i] = ptx::exp2Approximate(-fminf(fabsf(exponentOf(v[first + i])), kFlushed));
       inverse[i] = 1.0f + e[i];
     }
     invert(inverse);
@@ -80,6 +81,15 @@ __device__ __forceinline__ void silu(float (&v)[kCount]) {
       one *= (one < 0.0f ? e[i] : 1.0f) * inverse[i];
     }
   }
+}
+template <int32_t kMost = 4, int32_t kCount>
+__device__ __forceinline__ void silu(float (&v)[kCount]) {
+  weighSigmoid<kMost>(v, [](float x) { return x * kLog2e; });
+}
+template <int32_t kMost = 4, int32_t kCount>
+__device__ __forceinline__ void geluTanh(float (&v)[kCount]) {
+  constexpr float kLinear = 2.30220819f, kCubic = 0.102943240f;  // 2 sqrt(2/pi) log2e, and 0.044715 times it
+  weighSigmoid<kMost>(v, [](float x) { return x * fmaf(kCubic, x * x, kLinear); });
 }
 
 __device__ __forceinline__ float tanhOf(float v) {
@@ -93,19 +103,14 @@ __device__ __forceinline__ float tanhOf(float v) {
 }
 
 __device__ __forceinline__ float geluErfOf(float v) {
-  constexpr float kTail[] = {0x1.c0bdap-18f,  0x1.e97482p-4f, 0x1.f325aep-4f,  0x1.84c0eep-4f, 0x1.22d2d6p-3f,
-                             -0x1.363908p-4f, 0x1.d2ec0ep-3f, -0x1.59c9c8p-3f, 0x1.39d96ap-5f};
-  const float t = ptx::reciprocalApproximate(fmaf(0.3f, fabsf(v), 1.0f));
-  float q = kTail[8];
+  constexpr float kExponent[] = {-1.0f,          -0x1.26b55cp+0f,  -0x1.d5979cp-2f, -0x1.b8ee3ep-5f,
+                                 0x1.1452ccp-7f, -0x1.dc6d48p-11f, 0x1.ea3226p-15f, -0x1.bc14a0p-20f};
+  const float w = fabsf(v);
+  float exponent = kExponent[7];
 #pragma unroll
-  for (int i = 7; i >= 0; --i) q = fmaf(q, t, kTail[i]);
-  const float tail = ptx::exp2Approximate(v * v * (-0.5f * kLog2e)) * q;
-  return v * (v < 0.0f ? tail : 1.0f - tail);
-}
-
-__device__ __forceinline__ float geluTanhOf(float v) {
-  constexpr float kLinear = 1.59576912f, kCubic = 0.0713548163f;  // 2 sqrt(2/pi), and 0.044715 times it
-  return v * sigmoidOf(v * fmaf(kCubic, v * v, kLinear));
+  for (int32_t i = 6; i >= 0; --i) exponent = fmaf(exponent, w, kExponent[i]);
+  const float tail = ptx::exp2Approximate(exponent);
+  return v * fabsf((v < 0.0f ? 0.0f : 1.0f) - tail);
 }
 
 __device__ __forceinline__ float hardSwishOf(float v) {
@@ -113,17 +118,16 @@ __device__ __forceinline__ float hardSwishOf(float v) {
 }
 __device__ __forceinline__ float clampOf(float v, float least, float most) { return ptx::minimum(ptx::maximum(v, least), most); }
 
-/// All but tanh, which is rare, for code that has its elements in registers and repeats itself for each of them. Tanh changes
-/// nothing. kMostSilu: see silu. The same choice for all threads of a warp.
-template <int32_t kMostSilu = 4, int32_t kColumns>
-__device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v)[kColumns]) {
+/// kMost: see weighSigmoid. The same choice for all threads of a warp.
+template <int32_t kMost = 4, int32_t kColumns>
+__device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kColumns]) {
   const auto forAll = [&](auto&& function) {
 #pragma unroll
     for (int32_t i = 0; i < kColumns; ++i) v[i] = function(v[i]);
   };
   const float a = p.activationA, b = p.activationB;
   // The most frequent one: without the jump by a table, and with the others out of its way.
-  if (__builtin_expect(p.activation == Activation::Silu, 1)) return silu<kMostSilu>(v);
+  if (__builtin_expect(p.activation == Activation::Silu, 1)) return silu<kMost>(v);
   switch (p.activation) {
     case Activation::Relu:
       forAll([](float x) { return x < 0.0f ? 0.0f : x; });
@@ -144,19 +148,14 @@ __device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v
       forAll([](float x) { return geluErfOf(x); });
       break;
     case Activation::GeluTanh:
-      forAll([](float x) { return geluTanhOf(x); });
+      geluTanh<kMost == 4 ? 4 : 1>(v);  // with 2, where registers are scarce, kernels spill
+      break;
+    case Activation::Tanh:
+      forAll([](float x) { return tanhOf(x); });
       break;
     default:
       break;
   }
-}
-
-/// Every activation. The same choice for all threads of a warp.
-template <int32_t kColumns>
-__device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kColumns]) {
-  if (p.activation != Activation::Tanh) return activateShort<2>(p, v);
-#pragma unroll
-  for (int32_t i = 0; i < kColumns; ++i) v[i] = tanhOf(v[i]);
 }
 
 }  // namespace shiftconv::gemm

@@ -106,7 +106,7 @@ __device__ __forceinline__ void roundStep(const EpilogueParams& p, float (&v)[kC
 template <int32_t kColumns>
 __device__ __forceinline__ void activateSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns],
                                                 uint32_t& largestBits) {
-  activate(p, v);
+  activate<2>(p, v);
   roundStep(p, v);
   if (p.largest != nullptr && static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows)) {
 #pragma unroll

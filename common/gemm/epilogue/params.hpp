@@ -27,10 +27,6 @@ enum class Activation : uint8_t {
   Tanh,
 };
 inline constexpr int kActivations = 10;
-/// What activateShort of activation.cuh computes.
-SHIFTCONV_HOST_DEVICE constexpr bool isShort(Activation activation) {
-  return activation != Activation::Tanh;
-}
 /// "none", "relu", "leaky_relu", "clamp", "gelu_erf", "gelu_tanh", "silu", "hard_swish", "sigmoid", "tanh"
 std::string_view name(Activation activation);
 
@@ -82,8 +78,6 @@ struct EpilogueParams {
   const int32_t* rowClass = nullptr;          ///< [rows], each in 0.. classes - 1; null: all rows have class 0
   const int32_t* rowCorrection = nullptr;     ///< [rows]
 
-  /// Of biasType F32.
-  SHIFTCONV_HOST_DEVICE const float* floatBias() const { return static_cast<const float*>(bias); }
   SHIFTCONV_HOST_DEVICE int32_t outputBlocksPerRow() const {
     return outputBlock == 0 ? 0 : (columns + outputBlock - 1) / outputBlock;
   }

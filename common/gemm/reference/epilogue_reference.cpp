@@ -51,6 +51,12 @@ double sigmoidError(double w, double s, double oneMinusS, double relative) {
   return s * (oneMinusS * ((1.5 + relative) * w + 4) + 3) * kUnit + kSmallestNormal;
 }
 
+/// Of weighSigmoid with a weight of at most `weight`: 9u in place of sigmoid's 3u, as several numbers have one reciprocal and the
+/// weight is multiplied.
+double weighedSigmoidError(double weight, double w, double s, double oneMinusS, double relative) {
+  return weight * (sigmoidError(w, s, oneMinusS, relative) + 6 * s * kUnit);
+}
+
 /// f(x), the largest slope of f, and the error of the device's f on numbers within x's error.
 struct Activated {
   double value, slope, own;
@@ -58,9 +64,9 @@ struct Activated {
 
 Activated geluErf(double v, double w) {
   const double tail = normalTail(std::fabs(v)) + 0.4 * (w - std::fabs(v));
-  const double phiError = tail * (1.25 * w * w + 21) * kUnit + (v > -(w - std::fabs(v)) ? kUnit : 0) + kSmallestNormal;
+  const double phiError = tail * (2 * w * w + 66) * kUnit + (v > -(w - std::fabs(v)) ? kUnit : 0) + kSmallestNormal;
   const double value = v * normalTail(-v);
-  return {value, 1.13, w * phiError + std::fabs(value) * kUnit + 2 * kSmallest};
+  return {value, 1.13, w * phiError + 0x1p-38 + std::fabs(value) * kUnit + 2 * kSmallest};
 }
 
 Activated geluTanh(double v, double w) {
@@ -69,7 +75,7 @@ Activated geluTanh(double v, double w) {
   const double s = sigmoid(argument);
   // s(1 - s) is flatter than its argument is wrong: the slope of s is 1/4 at most.
   const double reach = 0.25 * (bound - std::fabs(argument));
-  return {v * s, 1.13, w * sigmoidError(bound, s + reach, 1 - s + reach, 4) + std::fabs(v * s) * kUnit};
+  return {v * s, 1.13, weighedSigmoidError(w, bound, s + reach, 1 - s + reach, 2.5)};
 }
 
 Activated activation(const EpilogueParams& p, double v, double error) {
@@ -91,8 +97,7 @@ Activated activation(const EpilogueParams& p, double v, double error) {
       return geluTanh(v, w);
     case Activation::Silu: {
       const double s = sigmoid(v), reach = 0.25 * error;
-      // 9u in place of sigmoid's 3u: one reciprocal for four numbers, and the product with v.
-      return {v * s, 1.1, w * (sigmoidError(w, s + reach, 1 - s + reach, 0) + 6 * (s + reach) * kUnit)};
+      return {v * s, 1.1, weighedSigmoidError(w, w, s + reach, 1 - s + reach, 0)};
     }
     case Activation::HardSwish: {
       const double value = v * std::clamp(v + 3, 0.0, 6.0) / 6;

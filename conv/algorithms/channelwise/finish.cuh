@@ -3,12 +3,13 @@
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/activation.cuh"
 #include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/store.cuh"
 #include "conv/algorithms/channelwise/kinds.hpp"
 #include "conv/algorithms/channelwise/thread.cuh"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/lean.cuh"
-#include "conv/kernels/plain_activation.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 
 namespace shiftconv::kernels::channelwise {
@@ -24,7 +25,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2, kIsDilated> {
   __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {
     if (p.epilogue.bias == nullptr) return;
 #pragma unroll
-    for (int32_t i = 0; i < kChannels; ++i) bias_[i] = p.epilogue.floatBias()[place.channel + i];
+    for (int32_t i = 0; i < kChannels; ++i) bias_[i] = biasNumber(biasOf(p.epilogue), place.channel + i);
   }
 
   /// The residual of an output row, on its way while the sums are made.
@@ -40,7 +41,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2, kIsDilated> {
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) {
     const gemm::EpilogueParams& e = p_.epilogue;
 #pragma unroll
-    for (int32_t i = 0; i < kColumns * kChannels; ++i) v[i] += bias_[i % kChannels];
+    for (int32_t i = 0; i < kColumns * kChannels; ++i) v[i] = fmaf(e.alpha, v[i], bias_[i % kChannels]);
     const bool isLean = withLean(p_.lean, [&](auto tag) {
       constexpr Lean kLean = decltype(tag)::kLean;
       activateLean<kLean>(v);
@@ -53,7 +54,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2, kIsDilated> {
     });
     if (isLean) return;
     if (e.residual != nullptr) withElement(p_, [&](auto tag) { addResiduals<typename decltype(tag)::Element>(v); });
-    activatePlain(e, v);
+    gemm::activate<2>(e, v);
     withElement(p_, [&](auto tag) { pack<typename decltype(tag)::Element, Lean::Rectified>(v, false); });
     storePacked(outputRow, exists);
   }
@@ -145,8 +146,8 @@ class LeanFinisher {
   __device__ LeanFinisher(const Params& p, int32_t channel) : p_(p) {
     if constexpr (kElementBytes == 1)
       bytes_.load(p.epilogue, channel, p.epilogue.columns);
-    else
-      PlainBytes<kChannels>::loadNumbers(p.epilogue.floatBias(), channel, p.epilogue.columns, 0.0f, bias_);
+    else if (p.epilogue.bias != nullptr)
+      loadBias(biasOf(p.epilogue), channel, p.epilogue.columns, bias_);
   }
 
   /// What the sums of a channel begin with.

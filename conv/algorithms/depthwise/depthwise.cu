@@ -33,6 +33,7 @@
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/depthwise/params.hpp"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/decoding.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
@@ -49,7 +50,7 @@ struct Control {
   uint64_t residual;  ///< the tile's has come to where the output will be staged
 };
 
-/// Activated: scales, a bias of any type and a short activation.
+/// Activated: scales, a bias and an activation.
 enum class Epilogue { Plain, Residual, Activated, Full };
 
 /// Operands as they come, and what is multiplied.
@@ -340,7 +341,7 @@ class Cta {
 #pragma unroll
       for (int i = 0; i < 4 * kWarpChannels; ++i)
         v[i] = own.applied(i % kWarpChannels, d[block][i % kWarpChannels][i / kWarpChannels]);
-      gemm::activateShort(p_.epilogue, v);
+      gemm::activate(p_.epilogue, v);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float* const pixel = v + i * kWarpChannels;
@@ -352,11 +353,10 @@ class Cta {
   }
   __device__ void stageHalves(const float (&d)[kBlocks][kWarpChannels][4]) const {
     const int32_t channel = firstChannel() + static_cast<int32_t>(channelWarp()) * kWarpChannels;
-    const uint32_t least = leastPair<Element>(p_.relu);
     float bias[kWarpChannels] = {};
-    if (p_.bias != nullptr && channel < p_.channels) {
+    if (p_.bias.numbers != nullptr && channel < p_.channels) {
 #pragma unroll
-      for (int c = 0; c < kWarpChannels; ++c) bias[c] = p_.bias[channel + c];
+      for (int c = 0; c < kWarpChannels; ++c) bias[c] = biasNumber(p_.bias, channel + c);
     }
     const uint32_t first = firstStagedHalves(threadIdx.x);
 #pragma unroll
@@ -372,7 +372,7 @@ class Cta {
         for (int c = 0; c < 4; ++c) {
           float low = d[block][2 * c][i] + bias[2 * c], high = d[block][2 * c + 1][i] + bias[2 * c + 1];
           if constexpr (kResidual) addResidual<Element>(low, high, p_.beta, residual[c]);
-          packed[c] = atLeast<Element>(packPair<Element>(low, high), least);
+          packed[c] = limited<Element>(packPair<Element>(low, high), p_.limits);
         }
         ptx::storeShared16Bytes(first + pixel * kPixelBytes, packed[0], packed[1], packed[2], packed[3]);
       }

@@ -6,7 +6,9 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/bias.hpp"
 #include "conv/kernels/decoding.hpp"
+#include "conv/kernels/limits.hpp"
 
 namespace shiftconv::kernels::depthwise {
 
@@ -39,12 +41,13 @@ struct Params {
   int32_t outputHeight = 0, outputWidth = 0, channels = 0;
   int32_t filterHeight = 0, filterWidth = 0, padTop = 0, padLeft = 0;
   uint32_t boxBytes = 0;
-  bool relu = false;
-  const void* filter = nullptr;   ///< C x R x S
-  const float* bias = nullptr;    ///< f32[C] or null
-  Decoding inputs, filters;       ///< of elements of 8 bits
-  gemm::EpilogueParams epilogue;  ///< of kernels with the whole epilogue, a short activation, or of 8 bits; rows are output pixels, columns channels
-  float beta = 0;                 ///< of the residual, in kernels with that and the plain epilogue
+  Limits limits;
+  const void* filter = nullptr;  ///< C x R x S
+  Bias bias;                     ///< of 16-bit operands and the plain epilogue
+  Decoding inputs, filters;      ///< of elements of 8 bits
+  gemm::EpilogueParams
+      epilogue;    ///< of kernels with the whole epilogue, an activation, or of 8 bits; rows are output pixels, columns channels
+  float beta = 0;  ///< of the residual, in kernels with that and the plain epilogue
 };
 
 inline constexpr uint32_t kControlBytes = 1024;

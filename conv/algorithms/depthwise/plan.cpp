@@ -8,6 +8,7 @@
 #include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/limits.hpp"
 #include "conv/plan/output_tiles.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
@@ -96,7 +97,8 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   params.filterWidth = static_cast<int32_t>(p.s);
   const auto elementBytes = static_cast<int32_t>(bytesOf(p.inputType));
   params.boxBytes = boxBytes(params.filterHeight, elementBytes);
-  params.relu = p.activation == Activation::Relu;
+  params.limits = limitsOf(p);
+  params.bias.type = numberType(p.biasType);
 
   layout::TiledMap& map = plan.input;
   map.type = isDecoded(p) ? layout::MapType::U8 : elementMapType(p);

@@ -31,6 +31,7 @@
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/gathered/kinds.cuh"
 #include "conv/algorithms/gathered/params.hpp"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
 
@@ -327,15 +328,23 @@ class Cta {
       if (p_.plain) {
         if (channel >= columns) return;
         float bias[kSegmentColumns];
-        loadPlainBias(p_.epilogue, channel, columns, bias);
+        loadBias(biasOf(p_.epilogue), channel, columns, bias);
+        constexpr int32_t kTogether = 2;  // segments
 #pragma unroll
-        for (int32_t i = 0; i < kSegments; ++i) {
-          if (pixelOf(i) >= p_.epilogue.rows) break;
-          float v[kSegmentColumns];
-          segment(i, v);
+        for (int32_t begin = 0; begin < kSegments; begin += kTogether) {
+          if (pixelOf(begin) >= p_.epilogue.rows) break;
+          float v[kTogether * kSegmentColumns];
 #pragma unroll
-          for (int32_t j = 0; j < kSegmentColumns; ++j) v[j] += bias[j];
-          storePlainSegment<typename Kind::Element>(p_.epilogue, pixelOf(i), channel, columns, v);
+          for (int32_t i = 0; i < kTogether; ++i) {
+            float one[kSegmentColumns];
+            segment(begin + i, one);
+#pragma unroll
+            for (int32_t j = 0; j < kSegmentColumns; ++j) v[i * kSegmentColumns + j] = fmaf(p_.epilogue.alpha, one[j], bias[j]);
+          }
+          const auto pixel = [&](int32_t i) { return pixelOf(begin + i); };
+          finishPlainSegments<typename Kind::Element>(
+              p_.epilogue, channel, columns, v, [&](int32_t i) { return pixel(i) < p_.epilogue.rows; }, pixel,
+              [&](int32_t i) { return plainTarget(p_.epilogue, pixel(i), channel); });
         }
         return;
       }

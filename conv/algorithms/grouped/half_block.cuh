@@ -6,20 +6,21 @@
 #include "common/gemm/epilogue/activation.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "conv/algorithms/grouped/params.hpp"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/scaled_channels.cuh"
 
 namespace shiftconv::kernels::grouped {
 
-/// Two taps in a row are the reduction of an m16n8k16. kActivated: scales, a bias of any type and a short activation follow, else
-/// an f32 bias and ReLU or nothing.
+/// Two taps in a row are the reduction of an m16n8k16. kActivated: scales, a bias and an activation follow, else
+/// a bias and limits.
 template <class Element, int kTaps, bool kActivated>
 class HalfBlock {
  public:
   static constexpr int32_t kElementBytes = 2;
 
   /// Operand B of every tap: output channel lane / 4, input channels 2 * (lane % 4) and the next, where they are of its group.
-  __device__ HalfBlock(const Params& p, int32_t firstChannel) : isRectified_(p.relu) {
+  __device__ HalfBlock(const Params& p, int32_t firstChannel) {
     const uint32_t lane = threadIdx.x % 32;
     const int32_t ofBlock = static_cast<int32_t>(lane / 4), channel = firstChannel + ofBlock;
     const int32_t pairs = p.groupChannels / 2, pair = static_cast<int32_t>(lane % 4) - ofBlock / p.groupChannels * pairs;
@@ -30,9 +31,9 @@ class HalfBlock {
     const int32_t own = firstChannel + static_cast<int32_t>(2 * (lane % 4));
     if constexpr (kActivated) {
       channels_.load(p.epilogue, own);
-    } else if (p.bias != nullptr && firstChannel < p.channels) {
-      channels_.bias[0] = p.bias[own];
-      channels_.bias[1] = p.bias[own + 1];
+    } else if (p.bias.numbers != nullptr && firstChannel < p.channels) {
+      channels_.bias[0] = biasNumber(p.bias, own);
+      channels_.bias[1] = biasNumber(p.bias, own + 1);
     }
   }
 
@@ -63,18 +64,19 @@ class HalfBlock {
         v[i] = channels_.applied(i % 2, sum);
       } else {
         v[i] = sum + channels_.bias[i % 2];
-        if (isRectified_) v[i] = rectified(v[i]);
       }
     }
-    if constexpr (kActivated) gemm::activateShort(p.epilogue, v);
+    if constexpr (kActivated) gemm::activate(p.epilogue, v);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) packed[i] = packPair<Element>(v[2 * i], v[2 * i + 1]);
+    for (int i = 0; i < 4; ++i) {
+      packed[i] = packPair<Element>(v[2 * i], v[2 * i + 1]);
+      if constexpr (!kActivated) packed[i] = limited<Element>(packed[i], p.limits);
+    }
   }
 
  private:
   uint32_t weights_[kTaps];
   ScaledChannels<2> channels_ = {};
-  bool isRectified_;
 };
 
 }  // namespace shiftconv::kernels::grouped

@@ -6,6 +6,8 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/bias.hpp"
+#include "conv/kernels/limits.hpp"
 
 namespace shiftconv::kernels::grouped {
 
@@ -37,9 +39,9 @@ struct Params {
   int32_t channels = 0;
   int32_t groupChannels = 0;  ///< 2, 4, 8 or, of 8 bits, 16: a block has one group or several
   int32_t blockBits = 3;      ///< of a block in a chunk: there are 1, 2, 4 or 8
-  bool relu = false;
+  Limits limits;
   const void* filter = nullptr;   ///< K x R x S x groupChannels
-  const float* bias = nullptr;    ///< f32[K] or null; of 16-bit operands and the plain epilogue
+  Bias bias;                      ///< of 16-bit operands and the plain epilogue
   bool isLean = false;            ///< isLeanBytes
   gemm::EpilogueParams epilogue;  ///< of 8-bit operands, and of short epilogues
 };

@@ -8,6 +8,7 @@
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/limits.hpp"
 #include "conv/plan/output_tiles.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/shared_memory.hpp"
@@ -132,7 +133,8 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   params.channels = static_cast<int32_t>(p.k);
   params.groupChannels = static_cast<int32_t>(p.groupChannels());
   params.blockBits = std::bit_width(static_cast<uint64_t>(blocksOf(p))) - 1;
-  params.relu = p.activation == Activation::Relu;
+  params.limits = limitsOf(p);
+  params.bias.type = numberType(p.biasType);
 
   const bool isActivated = elementBytes == 2 && !hasPlainEpilogue(p);
   plan.scales = elementBytes == 1 || isActivated;

@@ -1,4 +1,4 @@
-// The halo kernels with a short activation of 8-bit operands, for the lists of kinds in conv/algorithms/halo/shapes.hpp: a module
+// The halo kernels with an activation of 8-bit operands, for the lists of kinds in conv/algorithms/halo/shapes.hpp: a module
 // instantiates one, as in SHIFTCONV_HALO_ACTIVATED_FLOAT_KERNELS(SHIFTCONV_HALO_ACTIVATED).
 #pragma once
 

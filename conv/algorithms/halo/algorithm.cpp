@@ -165,7 +165,7 @@ class Halo final : public Algorithm {
     const bool byThreads = made.params.storingLanes != 0;
     if (made.module == HaloModule::Plain || made.module == HaloModule::Pixels || made.module == HaloModule::Shared ||
         made.addsResidual())
-      params.address(offsetof(Params, bias), {TensorName::Bias});
+      params.address(offsetof(Params, bias.numbers), {TensorName::Bias});
     else
       bindEpilogue(params, kEpilogue);
     if (byThreads && made.module == HaloModule::Pixels)

@@ -1,4 +1,4 @@
-// Outputs of 8 bits of halo's kernels with a short activation, as rows of channels in shared memory, one for each pixel.
+// Outputs of 8 bits of halo's kernels with an activation, as rows of channels in shared memory, one for each pixel.
 //
 // A thread has the numbers of two channels, 8 apart, but a row wants neighbouring ones. Once they are bytes, a word holds two
 // channels of two pixels, and two shuffles bring each lane the words of the lanes that have its neighbouring channels: then pairs

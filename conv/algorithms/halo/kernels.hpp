@@ -45,7 +45,7 @@ struct ShapeEntry {
   int tail;                  ///< pixels that some taps leave out, in tiles of whole images; 0: none
   std::string_view kind{};   ///< "input_filter"; empty: f16 and bf16, with outputs of the same type
   bool residual = false;     ///< with a residual, but not the whole epilogue
-  bool activated = false;    ///< with a short activation, but not the whole epilogue
+  bool activated = false;    ///< with an activation, but not the whole epilogue
   int pixelChannels = 0;     ///< output channels of a tile where pixels are operand A; 0: weights are
   int mostConsumers = 2;     ///< multiplying warpgroups, unless the first is the only one; third.. as the second
   bool sharesBoxes = false;  ///< with the CTA of the neighbouring tile of channels

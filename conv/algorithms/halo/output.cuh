@@ -23,41 +23,51 @@
 namespace shiftconv::kernels::halo {
 
 // ---- Staging and storing ------------------------------------------------------------------------------------------------------
+/// With scales, a bias and an activation: the most frequent ones in one piece with the stores, the others before them.
+template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
+__device__ __forceinline__ void stageActivated(const Cta& cta, const typename Cta::Sum (&d)[kRegisters],
+                                               const OwnChannelsOf<Cta>& own, int32_t firstChannel, uint32_t destination) {
+  using Element = typename Cta::Element;
+  constexpr bool kIntegers = std::is_same_v<typename Cta::Sum, int32_t>, kBytes = Cta::Kind::kElementBytes == 1;
+  const Params& p = cta.params;
+  const gemm::EpilogueParams& e = p.full.epilogue;
+  if constexpr (kBytes) {
+    if (p.full.lean != Lean::No) {
+      const LeanCodes<kIntegers> codes(e, own);
+      return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
+    }
+  } else {
+    if (p.full.lean == Lean::Silu) return stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Silu>(p, d, own, destination);
+    if constexpr (Cta::S::kConsumers < 3)  // with three, ptxas spills
+      if (e.activation == gemm::Activation::GeluErf)
+        return stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Gelu>(p, d, allOf(e, own, firstChannel), destination);
+  }
+  float v[kRegisters];
+#pragma unroll
+  for (int i = 0; i < kRegisters; ++i) {
+    if constexpr (kIntegers)
+      v[i] = __int2float_rn(d[i]);
+    else
+      v[i] = d[i];
+  }
+  activate<Cta::S::kConsumers == 3 ? 8 : 16>(e, allOf(e, own, firstChannel), v);
+  if constexpr (!kBytes)
+    stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
+  else if (e.outputType == gemm::NumberType::F16)
+    stageBlock<__half, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
+  else
+    stageCodes<kPixels, kMayBeFlat>(
+        p, destination, [&, codes = ByteCodes<kIntegers>(e)](int i) { return codes.of(v[i], v[i + 1], v[i + 2], v[i + 3]); });
+}
+
 template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
 __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const OwnChannelsOf<Cta>& own,
                                       int32_t firstChannel, uint32_t destination) {
-  using Element = typename Cta::Element;
-  const Params& p = cta.params;
-  if constexpr (Cta::kActivated) {
-    constexpr bool kIntegers = std::is_same_v<typename Cta::Sum, int32_t>;
-    if constexpr (Cta::Kind::kElementBytes == 1) {
-      if (p.full.lean != Lean::No) {
-        const LeanCodes<kIntegers> codes(p.full.epilogue, own);
-        return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
-      }
-    } else if (p.full.lean == Lean::Silu) {  // the most frequent one: in one piece with the stores
-      return stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Silu>(p, d, own, destination);
-    }
-    float v[kRegisters];
-#pragma unroll
-    for (int i = 0; i < kRegisters; ++i) {
-      if constexpr (kIntegers)
-        v[i] = __int2float_rn(d[i]);
-      else
-        v[i] = d[i];
-    }
-    activate(p.full.epilogue, own, firstChannel, v);
-    if constexpr (Cta::Kind::kElementBytes == 2)
-      stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
-    else if (p.full.epilogue.outputType == gemm::NumberType::F16)
-      stageBlock<__half, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
-    else
-      stageCodes<kPixels, kMayBeFlat>(p, destination, [&, codes = ByteCodes<kIntegers>(p.full.epilogue)](int i) {
-        return codes.of(v[i], v[i + 1], v[i + 2], v[i + 3]);
-      });
-  } else {
-    stageBlock<Element, kPixels, kMayBeFlat, Cta::kResidual ? BlockForm::Residual : BlockForm::Bias>(p, d, own, destination);
-  }
+  if constexpr (Cta::kActivated)
+    stageActivated<kPixels, kMayBeFlat>(cta, d, own, firstChannel, destination);
+  else
+    stageBlock<typename Cta::Element, kPixels, kMayBeFlat, Cta::kResidual ? BlockForm::Residual : BlockForm::Bias>(
+        cta.params, d, own, destination);
 }
 
 /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read; or, with a residual, through

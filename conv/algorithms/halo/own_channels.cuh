@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/params.hpp"
 #include "conv/algorithms/halo/cta.cuh"
 #include "conv/algorithms/halo/params.hpp"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/byte_channels.cuh"
 
 namespace shiftconv::kernels::halo {
@@ -47,23 +48,23 @@ __device__ __forceinline__ OwnChannelsOf<Cta> ownChannelsOf(const Cta& cta, int3
   const Params& p = cta.params;
   const int32_t channel = ownChannel(firstChannel);
   OwnChannelsOf<Cta> own;
-  const auto loadFloats = [&](const float* bias, int32_t channels) {  // without jumps both are loaded at once
-    if (bias != nullptr && channel < channels) own.bias[0] = bias[channel];
-    if (bias != nullptr && channel + 8 < channels) own.bias[1] = bias[channel + 8];
+  const auto load = [&](const Bias& bias, int32_t channels) {
+    if (bias.type == gemm::NumberType::F32) {  // without jumps both are loaded at once
+      const auto* const numbers = static_cast<const float*>(bias.numbers);
+      if (numbers != nullptr && channel < channels) own.bias[0] = numbers[channel];
+      if (numbers != nullptr && channel + 8 < channels) own.bias[1] = numbers[channel + 8];
+    } else if (bias.numbers != nullptr) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        if (channel + 8 * half < channels) own.bias[half] = halfNumber(bias, channel + 8 * half);
+    }
   };
   if constexpr (Cta::kActivated) {
     const gemm::EpilogueParams& e = p.full.epilogue;
     if constexpr (Cta::Kind::kElementBytes == 1) loadScales(e, channel, own.scale);
-    if (e.biasType == gemm::NumberType::F32) {
-      loadFloats(e.floatBias(), e.columns);
-    } else if (e.bias != nullptr) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        gemm::forNumbers<1, false>(e.biasType, e.bias, channel + 8 * half, e.columns,
-                                   [&](int32_t, float number) { own.bias[half] = number; });
-    }
+    load(biasOf(e), e.columns);
   } else {
-    loadFloats(p.bias, p.channels);
+    load(p.bias, p.channels);
   }
   return own;
 }
@@ -74,18 +75,19 @@ struct OwnBlocks {
   OwnChannelsOf<Cta> of[kBlocks];
 };
 
-/// With pixels as operand A: the f32 bias of all channels of the tile, spread over a warp. Lane l has those of every 32nd
+/// With pixels as operand A: the bias of all channels of the tile, spread over a warp. Lane l has those of every 32nd
 /// channel, from channel l on.
 template <int kWidth>
 struct SpreadBias {
   static constexpr int kNumbers = (kWidth + 31) / 32;
   float of[kNumbers] = {};
 
-  __device__ __forceinline__ void load(const float* bias, int32_t firstChannel, int32_t channels) {
+  __device__ __forceinline__ void load(const Bias& bias, int32_t firstChannel, int32_t channels) {
+    if (bias.numbers == nullptr) return;
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i) {
       const int32_t channel = firstChannel + i * 32 + static_cast<int32_t>(threadIdx.x % 32);
-      if (bias != nullptr && channel < channels) of[i] = bias[channel];
+      if (channel < channels) of[i] = biasNumber(bias, channel);
     }
   }
   /// Of a channel of the tile's that is less than 16 after `first`, which is a multiple of 16; by all lanes.
@@ -125,7 +127,7 @@ __device__ __forceinline__ auto ownOf(const Cta& cta, int32_t tile, uint32_t fir
     const Params& p = cta.params;
     SpreadBias<Cta::S::kWidth> own;
     if constexpr (Cta::kActivated) {
-      if (p.full.lean == Lean::Silu) own.load(p.full.epilogue.floatBias(), cta.channelOf(tile), p.full.epilogue.columns);
+      if (p.full.lean == Lean::Silu) own.load(biasOf(p.full.epilogue), cta.channelOf(tile), p.full.epilogue.columns);
     } else {
       own.load(p.bias, cta.channelOf(tile), p.channels);
     }

@@ -8,7 +8,9 @@
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/kernels/bias.hpp"
 #include "conv/kernels/lean.hpp"
+#include "conv/kernels/limits.hpp"
 
 namespace shiftconv::kernels::halo {
 
@@ -80,13 +82,13 @@ inline constexpr int32_t kTurnedPixels = 32;
 inline constexpr uint32_t kTurningPitch = 80, kTurningBytes = kTurnedPixels * kTurningPitch;
 inline constexpr int32_t kSegment = 8;  ///< channels that a thread then holds
 
-/// What only kernels with the whole epilogue read, and those with a short activation: of `epilogue`.
+/// What only kernels with the whole epilogue read, and those with an activation: of `epilogue`.
 struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
   int32_t positions = 0;          ///< of a tile, up to its last pixel
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
-  Lean lean = Lean::No;           ///< of kernels with a short activation: of 8 bits Rectified, else one that has an activation
+  Lean lean = Lean::No;           ///< of kernels with an activation: of 8 bits Rectified, else one that has an activation
 };
 
 /// What only kernels with a residual read. A tile of it comes to where its output will be staged.
@@ -128,7 +130,7 @@ struct Params {
   bool weightsResident = false;  ///< a stage for every tap and chunk, loaded once; all tiles of a CTA have the same output channels
   bool boxesDiffer = false;      ///< in size
   bool halves = false;           ///< with split = 2 each rank finishes half of the rows of a tile, and the output map has as many
-  bool relu = false;
+  Limits limits;
   bool deep = false;  ///< where takesAnyInput() of shape.cuh: images are planes of `planes` each, and input maps (C, W, H, D, N)
                       ///< instead of (C, W, N, H)
   bool filterAhead = false;       ///< the filter is constant, and is read before the kernel ahead has ended
@@ -137,8 +139,8 @@ struct Params {
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
   layout::FastDivisor flatPitch;
 
-  const float* bias = nullptr;  ///< f32[K] or null
-  ResidualTiles residual;       ///< read before the first product
+  Bias bias;
+  ResidualTiles residual;  ///< read before the first product
   /// Resident weights of a grouped convolution are spread from filter[K][R*S][groupChannels] over block-diagonal matrices by
   /// the CTA's threads; 0: the filter is dense.
   int32_t groupChannels = 0;

@@ -27,7 +27,7 @@
 
 namespace shiftconv::kernels::halo {
 
-/// What becomes of the sums: ReLU or nothing, also after a bias; a bias and SiLU; everything that kernels with a short activation
+/// What becomes of the sums: ReLU or nothing, also after a bias; a bias and SiLU; everything that kernels with an activation
 /// do.
 enum class PixelForm { Rectified, Bias, Silu, Activated };
 
@@ -50,8 +50,7 @@ struct PixelEpilogue {
         scale[i] = e.alpha;
         if (channel >= p.channels) continue;
         if (e.columnScale != nullptr) scale[i] *= e.columnScale[channel];
-        if (e.bias != nullptr)
-          gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float number) { bias[i] = number; });
+        if (e.bias != nullptr) bias[i] = biasNumber(biasOf(e), channel);
       }
     }
   }
@@ -67,7 +66,7 @@ struct PixelEpilogue {
       else if constexpr (kForm != PixelForm::Rectified)
         v[i] += bias[channel];
     }
-    if constexpr (kForm == PixelForm::Activated) gemm::activateShort(p.full.epilogue, v);
+    if constexpr (kForm == PixelForm::Activated) gemm::activate(p.full.epilogue, v);
     if constexpr (kForm == PixelForm::Silu) gemm::silu(v);
   }
 };
@@ -81,7 +80,6 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
   using Element = typename Cta::Element;
   const Params& p = cta.params;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-  const uint32_t least = leastPair<Element>(p.relu);
   // Matrix m of a store: pixels 8 * (m % 2).. of the warp's 16, channels 8 * (m / 2).. of 16. This lane gives the address of
   // pixel lane % 8 of matrix lane / 8.
   const uint32_t matrix = lane / 8;
@@ -116,7 +114,7 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
         const int first = block * kTogether + i * 2;
         if constexpr (Cta::kResidual)
           addResidual<Element>(v[first], v[first + 1], p.residual.beta, residual[group / 2 % 2][block][i]);
-        packed[i] = atLeast<Element>(packPair<Element>(v[first], v[first + 1]), least);
+        packed[i] = limited<Element>(packPair<Element>(v[first], v[first + 1]), p.limits);
       }
       if constexpr (kTogether == 4)
         ptx::storeMatrices(address(group, block), packed[0], packed[1]);
@@ -217,7 +215,7 @@ __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlock
       stagePixels<PixelForm::Silu, 0, kGroups>(cta, d, own, origin.channel, staging);
     else
       stagePixels<PixelForm::Activated, 0, kGroups>(cta, d, own, origin.channel, staging);
-  } else if (p.bias != nullptr) {
+  } else if (p.bias.numbers != nullptr) {
     stagePixels<PixelForm::Bias, 0, kGroups>(cta, d, own, origin.channel, staging);
   } else {
     stagePixels<PixelForm::Rectified, 0, kGroups>(cta, d, own, origin.channel, staging);

@@ -14,6 +14,7 @@
 #include "conv/algorithms/halo/useful_shapes.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/limits.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
@@ -135,7 +136,7 @@ HaloPlan commonPlan(const Problem& problem, const Geometry& g, const HaloChoices
   }
   params.channels = static_cast<int32_t>(g.k);
   params.deep = g.deep;
-  params.relu = problem.activation == Activation::Relu;
+  params.limits = limitsOf(problem), params.bias.type = numberType(problem.biasType);
   params.filterAhead = choices.dependent == Dependence::Filter;
   plan.launch.programmaticDependent = choices.dependent != Dependence::None;
   return plan;

@@ -36,7 +36,7 @@ struct HaloPlan {
   sm90::halo::InputTileMaps inputs{};
   layout::TiledMap filter{}, output{}, residual{};  ///< globalAddress is 0
   LaunchConfig launch{};
-  /// Plain and Pixels: bias and ReLU. Activated...: a short activation and what goes with it. Residual...: bias, ReLU and that. The
+  /// Plain and Pixels: bias and ReLU. Activated...: an activation and what goes with it. Residual...: bias, ReLU and that. The
   /// others have the whole epilogue, without `output` and `residual`.
   HaloModule module = HaloModule::Plain;
   std::string kernelName;

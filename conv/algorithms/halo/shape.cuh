@@ -10,8 +10,8 @@
 
 namespace shiftconv::kernels::halo {
 
-/// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine; alpha, scales of channels, a bias of
-/// any type and a short activation besides; bias, ReLU and a residual of that type, which the copy engine brings; or
+/// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine; alpha, scales of channels, a bias
+/// and an activation besides; bias, ReLU and a residual of that type, which the copy engine brings; or
 /// gemm::EpilogueParams.
 enum class Epilogue { Plain, Activated, Residual, Full };
 /// Whether its kernels also take planes and inputs in two tensors: but the plain ones, which are as short as they can be.

@@ -30,7 +30,7 @@
   X(k256_n128, 2, 2, 128, Common, Own, 0)             \
   X(k320_n128, 3, 2, 128, Common, Own, 0)
 
-// With three multiplying warpgroups, a channel block each, plain and with a short activation. X(name, pixels)
+// With three multiplying warpgroups, a channel block each, plain and with an activation. X(name, pixels)
 #define SHIFTCONV_HALO_WIDE_SHAPES(X) \
   X(k192_n128, 128)                   \
   X(k192_n200, 200)
@@ -65,7 +65,7 @@
   X(m64x2_k192, 1, 192)                \
   X(m64x2_k256, 1, 256)
 
-// With a short activation. In the plain layers that were timed on an H200, the best of these tiles takes 1 % longer than the best
+// With an activation. In the plain layers that were timed on an H200, the best of these tiles takes 1 % longer than the best
 // of all (geometric mean); times with an activation were not used. X has the arguments of SHIFTCONV_HALO_SHAPES without the last.
 #define SHIFTCONV_HALO_ACTIVATED_SHAPES(X)         \
   X(k64_n32, 1, 0, 32, Common, Own)                \
@@ -138,7 +138,7 @@
   SHIFTCONV_HALO_FEW_FULL_SHAPES(s8_u8, X) \
   SHIFTCONV_HALO_FEW_FULL_SHAPES(u8_u8, X)
 
-// With a short activation, of 8-bit operands: outputs of 8 bits or f16. As the plain ones that were fastest on an H200, where wgmma
+// With an activation, of 8-bit operands: outputs of 8 bits or f16. As the plain ones that were fastest on an H200, where wgmma
 // of integers has that width.
 #define SHIFTCONV_HALO_ACTIVATED_BYTES_SHAPES(KIND, X)   \
   X(KIND, k64_n32, 1, 0, 32, Common, Own)                \

@@ -22,7 +22,7 @@
 //    boxes in turns, for both (multicast), and each tells both what it has read. Weights are each one's own.
 //  - With pixels as operand A (PixelShape) nothing is multiplied in vain of few output channels, or of a number that 64 does not
 //    divide. Boxes, rings and weights are the same; slices of a last chunk that are zeros are left out.
-//  - A short activation, alpha, scales of channels and a bias of another type act on the sums in their registers
+//  - An activation, alpha, scales of channels and a bias act on the sums in their registers
 //    (Epilogue::Activated): kernels of their own, too.
 //  - A residual of the operands' type comes by the copy engine to where the output will be staged (Epilogue::Residual): kernels of
 //    their own, as the others are to stay as short as they are.

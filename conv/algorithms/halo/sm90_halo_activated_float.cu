@@ -1,4 +1,4 @@
-// The halo kernels with a short activation for 8-bit floats.
+// The halo kernels with an activation for 8-bit floats.
 #include "conv/algorithms/halo/activated.cuh"
 
 SHIFTCONV_HALO_ACTIVATED_FLOAT_KERNELS(SHIFTCONV_HALO_ACTIVATED)

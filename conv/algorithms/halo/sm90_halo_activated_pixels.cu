@@ -1,4 +1,4 @@
-// The halo kernels with a short activation whose operand A are pixels, of conv/algorithms/halo/shapes.hpp, for f16 and bf16.
+// The halo kernels with an activation whose operand A are pixels, of conv/algorithms/halo/shapes.hpp, for f16 and bf16.
 #include "conv/algorithms/halo/shapes.hpp"
 #include "conv/algorithms/halo/sm90_halo.cuh"
 

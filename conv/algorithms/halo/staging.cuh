@@ -36,20 +36,20 @@ __device__ __forceinline__ uint32_t stagedVector(uint32_t destination, uint32_t 
   return destination + row * stagedRowBytes(kElementBytes) + ((vector ^ (kElementBytes == 2 ? row & 7 : row / 2 & 3)) * 16);
 }
 
-/// Of a thread: so many SiLUs are computed at once, and none after the last pixel or channel that exists. Without a branch among
-/// them ptxas computes all at once and runs out of registers.
+/// Of a thread: so many activations are computed at once, and none after the last pixel or channel that exists. Without a branch
+/// among them ptxas computes all at once and runs out of registers.
 inline constexpr int kSiluSums = 32;
 
 /// What becomes of a block's sums before they are packed.
-enum class BlockForm { Sums, Bias, Residual, Silu };  ///< the last two after a bias
+enum class BlockForm { Sums, Bias, Residual, Silu, Gelu };  ///< Gelu: after scales and a bias; those before it: after a bias
 
 /// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
 /// engine's 128-byte swizzle.
 template <class Element, int kPixels, BlockForm kForm, bool kFlat, class Own>
 __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[kPixels / 2], const Own& own, uint32_t destination) {
   constexpr bool kResidual = kForm == BlockForm::Residual;
+  constexpr bool kIsLong = kForm == BlockForm::Silu || kForm == BlockForm::Gelu;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-  const uint32_t least = leastPair<Element>(p.relu);
   uint32_t residual[2][4] = {};  // of a pair of groups of pixels and, under way, of the next
   /// Of kGroupsOf groups: words of pixels, the lower channel's and the upper one's of each.
   const auto packed = [&]<int kGroupsOf>(int group, uint32_t(&words)[2 * kGroupsOf]) {
@@ -57,14 +57,17 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
 #pragma unroll
     for (int i = 0; i < 4 * kGroupsOf; ++i) {
       v[i] = d[group * 4 + i];
-      if constexpr (kForm != BlockForm::Sums) v[i] += own.bias[i / 2 % 2];
+      if constexpr (kForm == BlockForm::Gelu)
+        v[i] = gemm::geluErfOf(own.applied(v[i], i));
+      else if constexpr (kForm != BlockForm::Sums)
+        v[i] += own.bias[i / 2 % 2];
     }
     if constexpr (kForm == BlockForm::Silu) gemm::silu(v);
 #pragma unroll
     for (int i = 0; i < 2 * kGroupsOf; ++i) {
       if constexpr (kResidual) addResidual<Element>(v[2 * i], v[2 * i + 1], p.residual.beta, residual[group / 2 % 2][i]);
       words[i] = packPair<Element>(v[2 * i], v[2 * i + 1]);
-      if constexpr (kForm != BlockForm::Silu) words[i] = atLeast<Element>(words[i], least);
+      if constexpr (!kIsLong) words[i] = limited<Element>(words[i], p.limits);
     }
   };
   // Matrix m of a store: pixels 8 * (m / 2).. of 16, channels 8 * (m % 2).. of the warp's 16. This lane gives the address of
@@ -87,7 +90,7 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
 #pragma unroll
   for (int group = 0; group < kGroups; group += 2) {
     if constexpr (kResidual) loadResidual(group + 2);
-    if (kForm == BlockForm::Silu && group > 0 && group * 4 % kSiluSums == 0 && group * 8 >= p.full.positions) return;
+    if (kIsLong && group > 0 && group * 4 % kSiluSums == 0 && group * 8 >= p.full.positions) return;
     const uint32_t below = static_cast<uint32_t>(group) * 8;
     if (group + 1 < kGroups) {
       uint32_t words[4];
@@ -109,7 +112,7 @@ template <class Element, int kPixels, bool kMayBeFlat, BlockForm kForm, class Ow
 __device__ __forceinline__ void stageBlock(const Params& p, const float (&d)[kPixels / 2], const Own& own, uint32_t destination) {
   if (kMayBeFlat && p.flatPitch.divisor != 1)
     stageBlockAs<Element, kPixels, kForm, kMayBeFlat>(p, d, own, destination);
-  else if (kForm != BlockForm::Bias || p.bias != nullptr)
+  else if (kForm != BlockForm::Bias || p.bias.numbers != nullptr)
     stageBlockAs<Element, kPixels, kForm, false>(p, d, own, destination);
   else
     stageBlockAs<Element, kPixels, BlockForm::Sums, false>(p, d, own, destination);

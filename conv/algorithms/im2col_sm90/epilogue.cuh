@@ -17,6 +17,7 @@
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/lean.cuh"
 #include "conv/kernels/lean_bytes.cuh"
 #include "conv/kernels/packing.cuh"
@@ -70,8 +71,7 @@ class Epilogue {
       fetched.bias[i] = -0.0f, fetched.scale[i] = 1;  // they change no sum
       const int32_t own = ownChannel(i), channel = firstChannel_ + own;
       if (own >= kChannels || channel >= e.columns) continue;
-      if (e.bias != nullptr)
-        gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float b) { fetched.bias[i] = b; });
+      if (e.bias != nullptr) fetched.bias[i] = biasNumber(biasOf(e), channel);
       if (!(kIsLean && kIsHalf) && e.columnScale != nullptr) fetched.scale[i] = e.columnScale[channel];
     }
     if constexpr (kIsHalf) {
@@ -395,11 +395,11 @@ class Epilogue {
       forAll([](float(&)[8]) {});
     else
       forAll([&](float(&v)[8]) {
-        if (activates) gemm::activateShort(p_.epilogue, v);
+        if (activates) gemm::activate(p_.epilogue, v);
       });
   }
 
-  /// A short activation or none, and outputs of 16 bits.
+  /// An activation or none, and outputs of 16 bits.
   template <class Half>
   __device__ __forceinline__ void storeHalves(const float (&d)[kChannels / 2], uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;

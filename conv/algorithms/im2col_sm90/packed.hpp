@@ -19,13 +19,10 @@ inline bool residualWaits(const Problem& p) {
   return p.hasResidual() && isHalf(p.inputType) && p.residualType == p.inputType && p.k % 2 == 0 && p.residualPitch() % 2 == 0;
 }
 
-/// Sums become outputs in the registers that they are in, where a short activation, or none, and a type of that size end the
-/// epilogue.
+/// Sums become outputs in the registers that they are in, where a type of that size ends the epilogue.
 inline kernels::im2col::Packed packedOf(const Problem& p) {
   using kernels::im2col::Packed;
-  if (!gemm::isShort(static_cast<gemm::Activation>(p.activation)) || p.hasAmax || p.outputScale.blockSize != 0 ||
-      (p.hasResidual() && !residualWaits(p)))
-    return Packed::No;
+  if (p.hasAmax || p.outputScale.blockSize != 0 || (p.hasResidual() && !residualWaits(p))) return Packed::No;
   const bool isBytes =
       p.inputType == DataType::E4M3 ? p.outputType == DataType::E4M3 : p.outputType == DataType::S8 || p.outputType == DataType::U8;
   if (!isHalf(p.inputType) && isBytes) return Packed::Bytes;

@@ -53,7 +53,7 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t receivedBytes(int32_t split, int32_t cha
 /// there are no fewer CTAs than warpgroups.
 SHIFTCONV_HOST_DEVICE constexpr int32_t ownerOf(int32_t group, int32_t groups, int32_t split) { return group * split / groups; }
 
-/// How a short epilogue ends: a short activation or none, and outputs of this size. Halves are f16 of 8-bit operands, else of the
+/// How a short epilogue ends: an activation or none, and outputs of this size. Halves are f16 of 8-bit operands, else of the
 /// operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point.
 enum class Packed : uint8_t { No, Halves, Bytes };
 

@@ -34,9 +34,14 @@ constexpr int64_t kMostPixels = int64_t{1} << 30;
 
 /// Of 8 bits: they become f16 in registers.
 bool isDecoded(const Problem& p) { return bitsOf(p.inputType) == 8; }
-std::span<const Instance> kernelsOf(const Problem& p) {
-  if (isDecoded(p)) return kByteInstances;
-  return kInstances;
+bool hasShortEpilogue(const Problem& p) { return isDecoded(p) ? isPlainBytes(p) : isPlainSegment(p); }
+
+/// Those with the problem's epilogue.
+std::vector<Instance> kernelsOf(const Problem& p) {
+  std::vector<Instance> kernels;
+  for (const Instance& one : isDecoded(p) ? std::span<const Instance>(kByteInstances) : kInstances)
+    if (hasShortEpilogue(p) || hasWholeEpilogue(static_cast<int32_t>(bytesOf(p.inputType)), one.steps)) kernels.push_back(one);
+  return kernels;
 }
 
 constexpr int32_t kMostVector = 8;
@@ -86,7 +91,6 @@ int64_t sharedBytesOf(const Problem& p, const Instance& instance, int64_t channe
 int64_t gatheredBytes(const Problem& p, const Instance& instance, int64_t pixelWarps) {
   return pixelWarps * instance.pixels * p.k * bytesOf(p.outputType);
 }
-bool hasShortEpilogue(const Problem& p) { return isDecoded(p) ? isPlainBytes(p) : isPlainSegment(p); }
 /// Whether the outputs of neighbouring pixels are one run of bytes, of the short epilogue, and pieces of 16 bytes are not whole
 /// channels of one pixel: those leave as fast from registers (observed on an H200).
 bool isOneRun(const Problem& p) { return hasShortEpilogue(p) && p.outputPitch() == p.k && p.k * bytesOf(p.outputType) % 16 != 0; }

@@ -341,30 +341,39 @@ class Cta {
   }
 
   // ---- Epilogue --------------------------------------------------------------------------------------------------------------
-  __device__ __forceinline__ void segment(int32_t row, float (&v)[kSegmentChannels]) const {
+  __device__ __forceinline__ void segment(int32_t row, float* v) const {
 #pragma unroll
     for (int32_t block = 0; block < kBlocks; ++block)
       v[2 * block] = sum_[row / 2][block][row % 2 * 2], v[2 * block + 1] = sum_[row / 2][block][row % 2 * 2 + 1];
   }
 
-  /// put(row, pixel, where the row's outputs are gathered) is called for each row that exists.
-  template <class ForRows>
-  __device__ __forceinline__ void finishHalves(int32_t channel, const ForRows& forRows) const {
-    const int32_t channels = p_.epilogue.columns;
+  /// Where a row's outputs are gathered, from `channel` on.
+  __device__ __forceinline__ auto* gathered(int32_t row, int32_t channel) const {
+    return place() + (row * 8 + lane_ / 4) * p_.epilogue.columns + channel;
+  }
+  __device__ __forceinline__ void finishHalves(int32_t tile, int32_t channel) const {
+    constexpr int32_t kTogether = hasSpareRegisters(kSteps) ? kRows : 1;
+    const gemm::EpilogueParams& e = p_.epilogue;
     float own[kSegmentChannels];
     loadSharedBias(bias() + (channel - firstChannel_), own);
-    forRows([&](int32_t row, int32_t pixel, uint16_t* gathered) {
-      float v[kSegmentChannels];
-      segment(row, v);
 #pragma unroll
-      for (int32_t i = 0; i < kSegmentChannels; ++i) v[i] += own[i];
-      if (gathers())
-        putPlainSegment<Element>(p_.epilogue, pixel, channel, channels, gathered, v);
-      else
-        storePlainSegment<Element>(p_.epilogue, pixel, channel, channels, v);
-    });
+    for (int32_t first = 0; first < kRows; first += kTogether) {
+      const auto pixel = [&](int32_t i) { return pixelOf(tile, first + i); };
+      if (pixel(0) >= e.rows) continue;
+      float v[kTogether * kSegmentChannels];
+#pragma unroll
+      for (int32_t row = 0; row < kTogether; ++row) {
+        float* const one = v + row * kSegmentChannels;
+        segment(first + row, one);
+#pragma unroll
+        for (int32_t i = 0; i < kSegmentChannels; ++i) one[i] = fmaf(e.alpha, one[i], own[i]);
+      }
+      finishPlainSegments<Element>(
+          e, channel, e.columns, v, [&](int32_t i) { return i == 0 || pixel(i) < e.rows; }, pixel,
+          [&](int32_t i) { return gathers() ? gathered(first + i, channel) : plainTarget(e, pixel(i), channel); });
+    }
   }
-  /// All rows are computed together: a choice for each of them is one for all.
+  /// All rows are computed together. put(row, pixel, where its outputs are gathered) is called for each row that exists.
   template <class ForRows>
   __device__ __forceinline__ void finishBytes(int32_t channel, const ForRows& forRows) const {
     using Own = PlainBytes<kSegmentChannels>;
@@ -373,12 +382,7 @@ class Cta {
     own.load(p_.epilogue, channel, channels);
     float v[kRows * kSegmentChannels];
 #pragma unroll
-    for (int32_t row = 0; row < kRows; ++row) {
-      float one[kSegmentChannels];
-      segment(row, one);
-#pragma unroll
-      for (int32_t i = 0; i < kSegmentChannels; ++i) v[row * kSegmentChannels + i] = one[i];
-    }
+    for (int32_t row = 0; row < kRows; ++row) segment(row, v + row * kSegmentChannels);
     uint32_t words[kRows * Own::kWords];
     if (p_.lean.rectified && mayBeLean()) {
       own.finishLean(p_.epilogue, v, words);
@@ -450,33 +454,35 @@ class Cta {
 #pragma unroll
         for (int32_t row = 0; row < kRows; ++row) {
           const int32_t pixel = pixelOf(tile, row);
-          if (pixel < pixels) put(row, pixel, place() + (row * 8 + lane_ / 4) * channels + channel);
+          if (pixel < pixels) put(row, pixel, gathered(row, channel));
         }
       };
       if constexpr (kDecodes)
         finishBytes(channel, forRows);
       else
-        finishHalves(channel, forRows);
+        finishHalves(tile, channel);
       return;
     }
-    // One copy of the whole epilogue, which takes its row from among the registers.
+    if constexpr (hasWholeEpilogue(kElementBytes, kSteps)) {
+      // One copy of the whole epilogue, which takes its row from among the registers.
 #pragma unroll 1
-    for (int32_t turn = 0; turn < kRows; ++turn) {
-      uint32_t bits[kSegmentChannels];
+      for (int32_t turn = 0; turn < kRows; ++turn) {
+        uint32_t bits[kSegmentChannels];
 #pragma unroll
-      for (int32_t row = 0; row < kRows; ++row) {
+        for (int32_t row = 0; row < kRows; ++row) {
+          float v[kSegmentChannels];
+          segment(row, v);
+#pragma unroll
+          for (int32_t i = 0; i < kSegmentChannels; ++i)
+            if (row == 0 || row == turn)
+              bits[i] = kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(v[i])) : __float_as_uint(v[i]);
+        }
+        const int32_t pixel = pixelOf(tile, turn);
+        if (pixel >= pixels || channel >= channels) continue;
         float v[kSegmentChannels];
-        segment(row, v);
-#pragma unroll
-        for (int32_t i = 0; i < kSegmentChannels; ++i)
-          if (row == 0 || row == turn)
-            bits[i] = kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(v[i])) : __float_as_uint(v[i]);
+        gemm::computeSegment(p_.epilogue, pixel, channel, bits, v, largest);
+        gemm::storeSegment(p_.epilogue, pixel, channel, v);
       }
-      const int32_t pixel = pixelOf(tile, turn);
-      if (pixel >= pixels || channel >= channels) continue;
-      float v[kSegmentChannels];
-      gemm::computeSegment(p_.epilogue, pixel, channel, bits, v, largest);
-      gemm::storeSegment(p_.epilogue, pixel, channel, v);
     }
   }
 

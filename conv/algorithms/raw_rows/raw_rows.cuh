@@ -447,16 +447,19 @@ class Cta {
         if (channel + which * 32 >= columns) break;
         float bias[kSegmentColumns];
         loadBias(which, bias);
+        float v[kPixels * kSegmentColumns];
 #pragma unroll
         for (int32_t i = 0; i < kPixels; ++i) {
-          const int32_t output = outputPixel(tile, pixelOf(first, i));
-          if (output < 0) continue;
-          float v[kSegmentColumns];
-          segment(i, which, v);
+          float one[kSegmentColumns];
+          segment(i, which, one);
 #pragma unroll
-          for (int32_t j = 0; j < kSegmentColumns; ++j) v[j] += bias[j];
-          storePlainSegment<Element>(p_.epilogue, output, channel + which * 32, columns, v);
+          for (int32_t j = 0; j < kSegmentColumns; ++j) v[i * kSegmentColumns + j] = fmaf(p_.epilogue.alpha, one[j], bias[j]);
         }
+        const int32_t own = channel + which * 32;
+        const auto output = [&](int32_t i) { return outputPixel(tile, pixelOf(first, i)); };
+        finishPlainSegments<Element>(
+            p_.epilogue, own, columns, v, [&](int32_t i) { return output(i) >= 0; }, output,
+            [&](int32_t i) { return plainTarget(p_.epilogue, output(i), own); });
       }
       return;
     }

@@ -11,6 +11,7 @@
 #include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/limits.hpp"
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/sm90_limits.hpp"
@@ -100,7 +101,8 @@ bool complete(const Problem& problem, double bytes, const halo::Geometry& g, con
   params.p = static_cast<int32_t>(g.p);
   params.q = static_cast<int32_t>(g.q);
   params.outputPixelBytes = static_cast<uint32_t>(g.outputPitch * g.outputBytes);
-  params.relu = problem.activation == Activation::Relu;
+  params.limits = limitsOf(problem);
+  params.bias.type = numberType(problem.biasType);
   params.residualPixelBytes = static_cast<uint32_t>(problem.residualPitch() * g.outputBytes);
   params.beta = problem.beta;
 
@@ -241,7 +243,7 @@ class Resident final : public ListedAlgorithm<ResidentChoices, ResidentPlan> {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input});
     params.address(offsetof(Params, filter), {TensorName::Filter});
-    params.address(offsetof(Params, bias), {TensorName::Bias});
+    params.address(offsetof(Params, bias.numbers), {TensorName::Bias});
     params.address(offsetof(Params, output), {TensorName::Output});
     params.address(offsetof(Params, residual), {TensorName::Residual});
     plan.launches.push_back(

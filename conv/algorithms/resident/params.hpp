@@ -5,6 +5,8 @@
 
 #include "common/layout/fast_divisor.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/kernels/bias.hpp"
+#include "conv/kernels/limits.hpp"
 
 namespace shiftconv::kernels::resident {
 
@@ -43,9 +45,9 @@ struct Params {
   layout::FastDivisor pitch;  ///< positions of a tile from row to row
   int32_t p = 0, q = 0;
   uint32_t outputPixelBytes = 0;
-  bool relu = false;
-  bool filterAhead = false;     ///< the filter is constant, and is read before the kernel ahead has ended
-  const float* bias = nullptr;  ///< f32[K] or null
+  Limits limits;
+  bool filterAhead = false;  ///< the filter is constant, and is read before the kernel ahead has ended
+  Bias bias;
   void* output = nullptr;
 
   // Of the kernels with a residual.

@@ -24,6 +24,7 @@
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/resident/params.hpp"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/cluster_sums.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/staged_residual.cuh"
@@ -242,11 +243,10 @@ class Cta {
   __device__ void store(const float (&d)[kSums], const uint4 (&residual)[2]) const {
     const int32_t k = ownChannel();
     if (k >= p_.k) return;  // K is a multiple of 8
-    const uint32_t least = leastPair<Element>(p_.relu);
     float bias[kVectorChannels] = {};
-    if (p_.bias != nullptr) {
+    if (p_.bias.numbers != nullptr) {
 #pragma unroll
-      for (int32_t i = 0; i < kVectorChannels; ++i) bias[i] = p_.bias[k + i];
+      for (int32_t i = 0; i < kVectorChannels; ++i) bias[i] = biasNumber(p_.bias, k + i);
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -258,7 +258,7 @@ class Cta {
       for (int group = 0; group < 4; ++group) {
         float low = d[group * 4 + half * 2] + bias[group * 2], high = d[group * 4 + half * 2 + 1] + bias[group * 2 + 1];
         if constexpr (kResidual) addResidual<Element>(low, high, p_.beta, residuals[group]);
-        pairs[group] = atLeast<Element>(packPair<Element>(low, high), least);
+        pairs[group] = limited<Element>(packPair<Element>(low, high), p_.limits);
       }
       *reinterpret_cast<uint4*>(static_cast<uint8_t*>(p_.output) + (pixel * p_.outputPixelBytes + static_cast<uint32_t>(k) * 2)) =
           make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/bias.hpp"
+#include "conv/kernels/limits.hpp"
 
 namespace shiftconv::kernels::stem {
 
@@ -25,10 +27,10 @@ struct Params {
   int32_t strideH = 1, padTop = 0, padLeft = 0, filterWidth = 0;
   int32_t lead = 0;  ///< pixels of a window in front of the filter, 0 or 1
   uint32_t boxBytes = 0, stageBytes = 0;
-  bool relu = false;
+  Limits limits;
   const void* filter = nullptr;  ///< K x R x S x 4
-  const float* bias = nullptr;   ///< f32[K] or null
-  float beta = 0;                ///< of the residual
+  Bias bias;
+  float beta = 0;  ///< of the residual
 };
 
 inline constexpr uint32_t kControlBytes = 1024;

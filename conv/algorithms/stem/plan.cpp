@@ -6,6 +6,7 @@
 
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/plan/algorithm_rates.hpp"
+#include "conv/plan/limits.hpp"
 #include "conv/plan/output_tiles.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
@@ -56,7 +57,8 @@ StemPlan planStem(const Problem& p, const device::Properties& properties) {
   params.filterWidth = static_cast<int32_t>(p.s);
   params.boxBytes = static_cast<uint32_t>(boxRows(p)) * kBoxRowBytes;
   params.stageBytes = static_cast<uint32_t>(stageBytes(p));
-  params.relu = p.activation == Activation::Relu;
+  params.limits = limitsOf(p);
+  params.bias.type = numberType(p.biasType);
   params.beta = p.beta;
 
   // A pixel is one 8-byte element.

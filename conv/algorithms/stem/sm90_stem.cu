@@ -29,6 +29,7 @@
 #include "common/ptx/warpgroup.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/stem/params.hpp"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/staged_residual.cuh"
 
@@ -161,7 +162,7 @@ class Cta {
           }
         }
       }
-      if (p_.bias != nullptr && channel < p_.channels) bias[half] = p_.bias[channel];
+      if (p_.bias.numbers != nullptr && channel < p_.channels) bias[half] = biasNumber(p_.bias, channel);
     }
 
     gemm::RingPosition stage, buffer;
@@ -216,11 +217,7 @@ class Cta {
     const auto packed = [&](int column, int half, uint32_t residual) {
       float low = d[column * 4 + half * 2] + bias[half], high = d[column * 4 + half * 2 + 1] + bias[half];
       if constexpr (kResidual) addResidual<Element>(low, high, p_.beta, residual);
-      if (p_.relu) {
-        low = rectified(low);
-        high = rectified(high);
-      }
-      return packPair<Element>(low, high);
+      return limited<Element>(packPair<Element>(low, high), p_.limits);
     };
 #pragma unroll
     for (int group = 0; group < kTileColumns / 8; group += 2) {

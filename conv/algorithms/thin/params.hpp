@@ -64,7 +64,7 @@ struct Params {
   bool isLinear = false;      ///< output pixel i reads input pixel i only
   bool isDense = false;       ///< one tap, which is inside of the image for all pixels
   bool launchEarly = false;   ///< lets the next kernel start before the products instead of after them
-  /// The whole epilogue. Else an f32 bias, a short activation or none, and of 16 bits a residual and outputs of the operands' type,
+  /// The whole epilogue. Else a bias, an activation, and of 16 bits a residual and outputs of the operands' type,
   /// of 8 bits what PlainBytes has.
   bool isWhole = false;
   bool relu = false;

@@ -39,11 +39,12 @@ int32_t commonVector(std::initializer_list<int64_t> lengths) {
   return 1 << std::countr_zero(bits);
 }
 
-/// Whether a bias, a residual and a short activation are all, and everything has the operands' type.
+/// Whether alpha, a bias, a residual and an activation are all, and everything has the operands' type.
 bool hasShortEpilogue(const Problem& p) {
   if (isPlainBytes(p)) return true;
   Problem rest = p;
-  if (gemm::isShort(static_cast<gemm::Activation>(p.activation))) rest.activation = Activation::None;
+  rest.activation = Activation::None;
+  rest.alpha = 1;
   return !isDecoded(p) && sm90::hasPlainEpilogue(rest) && p.outputType == p.inputType &&
          (!p.hasResidual() || p.residualType == p.outputType);
 }

@@ -30,9 +30,9 @@
 #include "conv/algorithms/thin/block_row.cuh"
 #include "conv/algorithms/thin/params.hpp"
 #include "conv/algorithms/thin/sums.cuh"
+#include "conv/kernels/bias.cuh"
 #include "conv/kernels/decoding.cuh"
 #include "conv/kernels/lean.cuh"
-#include "conv/kernels/neighbours.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 
@@ -281,7 +281,7 @@ class Warp {
       ofBytes_.load(p_.epilogue, channel_, channelEnd_);
       return;
     }
-    if (p_.epilogue.bias != nullptr) loadNeighbours(p_.epilogue.floatBias(), channel_, channelEnd_, 0.0f, bias_);
+    if (p_.epilogue.bias != nullptr) loadBias(biasOf(p_.epilogue), channel_, channelEnd_, bias_);
     if (p_.epilogue.residual == nullptr) return;
 #pragma unroll
     for (int32_t row = 0; row < kRows; ++row) {
@@ -373,7 +373,7 @@ class Warp {
   __device__ __forceinline__ void store(int32_t row) {
     float v[kOwn];
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i) + bias_[i];
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = fmaf(p_.epilogue.alpha, sums_.of(row, i), bias_[i]);
     if (p_.epilogue.residual != nullptr) {
 #pragma unroll
       for (int32_t i = 0; i < kOwn; i += 2) {
@@ -382,7 +382,7 @@ class Warp {
         v[i + 1] = fmaf(p_.epilogue.beta, residual.y, v[i + 1]);
       }
     }
-    if (!p_.relu) gemm::activateShort(p_.epilogue, v);
+    if (!p_.relu) gemm::activate(p_.epilogue, v);
     const uint32_t least = leastPair<Element>(p_.relu);
     Pairs out;
 #pragma unroll

@@ -45,7 +45,7 @@ TEST(RawRowsPlans, AreLeanWithWhatIsCommonInWholeSegments) {
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 residual_pitch 28 relu", Lean::No},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 residual_type f32", Lean::No},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias silu", Lean::Silu},
-                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias f16 silu", Lean::No},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias f16 silu", Lean::Silu},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 silu", Lean::No},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 hard_swish", Lean::HardSwish},
                                    {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 hard_swish", Lean::No},

@@ -17,8 +17,10 @@ The bound of a sum. Let A = sum |x * w| over the taps inside the image, K the nu
 
 The epilogue is f32: every operation rounds once, u of its result, and hands on the error of its operands. Activations made of ex2
 (2^-22 relative, PTX ISA 9.7.3.21) and reciprocals (1 ulp, 2u): with z = v * log2(e) off by 1.5u of itself, exp(-v) is off by
-(1.5|v| + 4)u, s = 1 / (1 + exp(-v)) by s * ((1 - s) * (1.5|v| + 4) + 3)u. GELU (tanh) has an argument of 4u more, tanh is allowed 21u,
-hard-swish 4u, GELU (erf) v * Phi(v) with Phi's smaller tail within (1.25 v^2 + 21)u of itself; f32 results may flush to 0 below 2^-126.
+(1.5|v| + 4)u, s = 1 / (1 + exp(-v)) by s * ((1 - s) * (1.5|v| + 4) + 3)u. SiLU and
+GELU (tanh) share reciprocals and are off by 9u in place of 3u, GELU (tanh) has an argument of 4u in place of 1.5u, tanh is allowed 21u,
+hard-swish 4u, GELU (erf) v * Phi(v) with Phi's smaller tail within (2 v^2 + 66)u of itself or 2^-38 of v times it; f32 results may
+flush to 0 below 2^-126.
 
 A computed element is right when it lies between the roundings of both ends of the interval: conversions are monotone.
 """
@@ -162,7 +164,7 @@ def activate(p, x):
         handed, own = ends(sigmoid), sigmoid_error(value, w, 0)
     elif kind == "silu":
         s = sigmoid(v)
-        value, handed, own = v * s, 1.1 * x.error, w * sigmoid_error(s, w, 0) + w * (s + 0.25 * x.error) * U
+        value, handed, own = v * s, 1.1 * x.error, w * sigmoid_error(s, w, 0) + 6 * w * (s + 0.25 * x.error) * U
     elif kind == "tanh":
         value = np.tanh(v)
         handed = ends(np.tanh)
@@ -176,12 +178,11 @@ def activate(p, x):
         s = sigmoid(inner)
         value, handed = v * s, 1.13 * x.error
         reach = 0.25 * np.maximum(most - np.abs(inner), 0)  # of exact arguments these may differ by roundings here
-        own = w * ((s + reach) * ((1 - s + reach) * (5.5 * most + 4) + 3) * U + TINY)
-        own = own + np.abs(value) * U
+        own = w * ((s + reach) * ((1 - s + reach) * (4 * most + 4) + 9) * U + TINY)
     else:
         tail = normal_tail(np.abs(v)) + 0.4 * x.error
         value, handed = v * normal_tail(-v), 1.13 * x.error
-        own = w * (tail * (1.25 * w * w + 21) * U + np.where(v > -x.error, U, 0) + TINY) + np.abs(value) * U
+        own = w * (tail * (2 * w * w + 66) * U + np.where(v > -x.error, U, 0) + TINY) + 2.0**-38 + np.abs(value) * U
     error = handed + own
     return Numbers(value, error * (1 + 2.0**-20) + np.abs(value) * 2.0**-50 + 2.0**-149)
 
