@@ -54,6 +54,13 @@ __device__ __forceinline__ uint32_t loadAcquire(const uint32_t* flag) {
   return value;
 }
 
+/// What is there now, or was not long ago: orders nothing.
+__device__ __forceinline__ uint32_t loadRelaxed(const uint32_t* from) {
+  uint32_t value;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(from)) : "memory");
+  return value;
+}
+
 /// Adds to a counter; releases this thread's earlier accesses and acquires those of who counted before.
 __device__ __forceinline__ uint32_t countAcquireRelease(uint32_t* counter, uint32_t value) {
   uint32_t before;

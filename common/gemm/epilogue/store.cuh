@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/params.hpp"
 #include "common/gemm/epilogue/quantize.cuh"
 #include "common/layout/shared_matrix_descriptor.hpp"
@@ -52,7 +54,7 @@ struct PackedSegment {
   static constexpr int32_t kElementBytes = numerics::storageBits(kType) < 8 ? 1 : numerics::storageBits(kType) / 8;
   uint32_t word[kBytes < 4 ? 1 : kBytes / 4];
 
-  __device__ __forceinline__ explicit PackedSegment(const float (&v)[kColumns], int32_t zeroPoint = 0) {
+  __device__ __forceinline__ explicit PackedSegment(const float* v, int32_t zeroPoint = 0) {
     if constexpr (numerics::storageBits(kType) < 8) {
       packNarrow(v);
     } else {
@@ -61,7 +63,7 @@ struct PackedSegment {
   }
 
  private:
-  __device__ __forceinline__ void packBytes(const float (&v)[kColumns], int32_t zeroPoint) {
+  __device__ __forceinline__ void packBytes(const float* v, int32_t zeroPoint) {
     constexpr int32_t kPerWord = 32 / numerics::storageBits(kType);
 #pragma unroll
     for (int32_t i = 0; i < kColumns; i += kPerWord) {
@@ -88,7 +90,7 @@ struct PackedSegment {
   }
 
   /// 4-bit and 6-bit codes without gaps; the pairs of 6 bits lie across words.
-  __device__ __forceinline__ void packNarrow(const float (&v)[kColumns]) {
+  __device__ __forceinline__ void packNarrow(const float* v) {
     static_assert(kBytes % 4 == 0);
     constexpr int32_t kPairBits = 2 * numerics::storageBits(kType);
 #pragma unroll
@@ -226,6 +228,53 @@ struct StagedOrGlobalRow {
   }
 };
 
+template <NumberType kType>
+using TypeTag = std::integral_constant<NumberType, kType>;
+
+/// Converts the values of segments of computeSegments and hands them to targetOf(segment).
+template <int32_t kColumns, int32_t kSegments, class TargetOf>
+__device__ __forceinline__ void convertSegments(const EpilogueParams& p, const float (&v)[kSegments * kColumns],
+                                                TargetOf&& targetOf) {
+  const auto to = [&](auto typeTag, int32_t zeroPoint = 0) {
+#pragma unroll
+    for (int32_t i = 0; i < kSegments; ++i)
+      targetOf(i).take(PackedSegment<decltype(typeTag)::value, kColumns>(v + i * kColumns, zeroPoint));
+  };
+  switch (p.outputType) {
+    case NumberType::F32:
+    case NumberType::S32:
+      to(TypeTag<NumberType::F32>());
+      break;
+    case NumberType::F16:
+      to(TypeTag<NumberType::F16>());
+      break;
+    case NumberType::BF16:
+      to(TypeTag<NumberType::BF16>());
+      break;
+    case NumberType::E4M3:
+      to(TypeTag<NumberType::E4M3>());
+      break;
+    case NumberType::E5M2:
+      to(TypeTag<NumberType::E5M2>());
+      break;
+    case NumberType::S8:
+      to(TypeTag<NumberType::S8>(), p.outputZeroPoint);
+      break;
+    case NumberType::U8:
+      to(TypeTag<NumberType::U8>(), p.outputZeroPoint);
+      break;
+    case NumberType::E3M2:
+      if constexpr (kColumns % 16 == 0) to(TypeTag<NumberType::E3M2>());
+      break;
+    case NumberType::E2M3:
+      if constexpr (kColumns % 16 == 0) to(TypeTag<NumberType::E2M3>());
+      break;
+    default:
+      if constexpr (kColumns % 16 == 0) to(TypeTag<NumberType::E2M1>());
+      break;
+  }
+}
+
 /// Converts the values of computeSegment and hands them to `target`; stores scale factors when the output has them.
 template <int32_t kColumns, class Target>
 __device__ __forceinline__ void convertSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns],
@@ -236,45 +285,29 @@ __device__ __forceinline__ void convertSegment(const EpilogueParams& p, int32_t 
   if constexpr (kColumns % 16 == 0) {
     if (p.outputBlock == 16) quantizeSegment<16>(p, row, column, v);
   }
-  switch (p.outputType) {
-    case NumberType::F32:
-    case NumberType::S32:
-      target.take(PackedSegment<NumberType::F32, kColumns>(v));
-      break;
-    case NumberType::F16:
-      target.take(PackedSegment<NumberType::F16, kColumns>(v));
-      break;
-    case NumberType::BF16:
-      target.take(PackedSegment<NumberType::BF16, kColumns>(v));
-      break;
-    case NumberType::E4M3:
-      target.take(PackedSegment<NumberType::E4M3, kColumns>(v));
-      break;
-    case NumberType::E5M2:
-      target.take(PackedSegment<NumberType::E5M2, kColumns>(v));
-      break;
-    case NumberType::S8:
-      target.take(PackedSegment<NumberType::S8, kColumns>(v, p.outputZeroPoint));
-      break;
-    case NumberType::U8:
-      target.take(PackedSegment<NumberType::U8, kColumns>(v, p.outputZeroPoint));
-      break;
-    case NumberType::E3M2:
-      if constexpr (kColumns % 16 == 0) target.take(PackedSegment<NumberType::E3M2, kColumns>(v));
-      break;
-    case NumberType::E2M3:
-      if constexpr (kColumns % 16 == 0) target.take(PackedSegment<NumberType::E2M3, kColumns>(v));
-      break;
-    default:
-      if constexpr (kColumns % 16 == 0) target.take(PackedSegment<NumberType::E2M1, kColumns>(v));
-      break;
-  }
+  convertSegments<kColumns, 1>(p, v, [&](int32_t) -> const Target& { return target; });
+}
+
+/// Stores segments of computeSegments to p.output, each as wide as its address allows; nothing outside of the matrix.
+template <int32_t kColumns, int32_t kSegments>
+__device__ __forceinline__ void storeSegments(const EpilogueParams& p, const SegmentPlace (&at)[kSegments],
+                                              const float (&v)[kSegments * kColumns]) {
+  convertSegments<kColumns, kSegments>(p, v, [&](int32_t i) { return GlobalRow::at(p, at[i].row, at[i].column); });
 }
 
 /// Stores a segment of computeSegment to p.output, as wide as its address allows; nothing outside of the matrix.
 template <int32_t kColumns>
 __device__ __forceinline__ void storeSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns]) {
   convertSegment(p, row, column, v, GlobalRow::at(p, row, column));
+}
+
+/// computeSegments and storeSegments.
+template <int32_t kColumns, int32_t kSegments>
+__device__ __forceinline__ void finishSegments(const EpilogueParams& p, const SegmentPlace (&at)[kSegments],
+                                               const uint32_t (&accumulator)[kSegments * kColumns], uint32_t& largestBits) {
+  float v[kSegments * kColumns];
+  computeSegments<kColumns>(p, at, accumulator, v, largestBits);
+  storeSegments<kColumns>(p, at, v);
 }
 
 /// Puts a segment into `tile` at row tileRow and `tileColumn` elements from its left edge. When all segments of the tile are there,

@@ -200,25 +200,20 @@ class Finisher<Finish::Full, kChannels, kColumns, kElementBytes, kIsDilated> {
   __device__ void load(int32_t, bool) const {}
 
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) {
+    const gemm::EpilogueParams& e = p_.epilogue;
     const int32_t first = place_.pixel(p_, outputRow);
-#pragma unroll 1
-    for (int32_t q = 0; q < kColumns; ++q) {
-      uint32_t bits[kChannels];
-      float values[kChannels];
-      // Indexed by constants only, so that the sums stay in registers.
+    gemm::SegmentPlace at[kColumns];
+    uint32_t bits[kColumns * kChannels];
 #pragma unroll
-      for (int32_t own = 0; own < kColumns; ++own) {
-        if (own != q) continue;
+    for (int32_t q = 0; q < kColumns; ++q)
+      at[q] = {exists && place_.hasColumn(p_, q) ? first + q * Own::Gap::pixels(p_) : -1, place_.channel};
 #pragma unroll
-        for (int32_t i = 0; i < kChannels; ++i) bits[i] = __float_as_uint(v[own * kChannels + i]);
-      }
-      const int32_t pixel = exists && place_.hasColumn(p_, q) ? first + q * Own::Gap::pixels(p_) : -1;
-      gemm::computeSegment(p_.epilogue, pixel, place_.channel, bits, values, largest_);
-      if constexpr (kChannels > 1)
-        gemm::storeSegment(p_.epilogue, pixel, place_.channel, values);
-      else if (pixel >= 0)
-        storeOne(pixel, values[0]);
-    }
+    for (int32_t i = 0; i < kColumns * kChannels; ++i) bits[i] = __float_as_uint(v[i]);
+    gemm::computeSegments<kChannels>(e, at, bits, v, largest_);
+    if constexpr (kChannels > 1)
+      gemm::storeSegments<kChannels>(e, at, v);
+    else
+      storeSingle(at, v);
   }
 
   /// Whole warps.
@@ -226,12 +221,15 @@ class Finisher<Finish::Full, kChannels, kColumns, kElementBytes, kIsDilated> {
 
  private:
   /// A segment has two columns at least, of which only the first exists.
-  __device__ __forceinline__ void storeOne(int32_t pixel, float value) const {
+  __device__ __forceinline__ void storeSingle(const gemm::SegmentPlace (&at)[kColumns], const float (&v)[kColumns]) const {
     const gemm::EpilogueParams& e = p_.epilogue;
-    const int32_t bytes = numerics::storageBits(e.outputType) / 8;
-    float segment[2] = {value, 0};
-    gemm::convertSegment(e, pixel, place_.channel, segment,
-                         gemm::GlobalRow{static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + place_.channel * bytes, 1});
+    float segments[kColumns * 2];
+#pragma unroll
+    for (int32_t i = 0; i < kColumns * 2; ++i) segments[i] = i % 2 == 0 ? v[i / 2] : 0;
+    gemm::convertSegments<2, kColumns>(e, segments, [&](int32_t i) {
+      const gemm::GlobalRow row = gemm::GlobalRow::at(e, at[i].row, at[i].column);
+      return gemm::GlobalRow{row.begin, min(row.existingColumns, 1)};
+    });
   }
 
   const Params& p_;

@@ -384,17 +384,22 @@ class Cta {
     const bool whole = p_.groupOutputs % kSegmentColumns == 0 || p_.groupOutputs == p_.epilogue.columns;
     if (channel < columns) {
 #pragma unroll 1
-      for (int32_t i = 0; i < kSegments && pixelOf(i) < p_.epilogue.rows; ++i) {
+      for (int32_t i = 0; i < kSegments && pixelOf(i) < p_.epilogue.rows; i += 2) {
         if (whole) {
-          const uint4 low = own[2 * i * kThreads], high = own[(2 * i + 1) * kThreads];
-          const uint32_t sums[kSegmentColumns] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-          float v[kSegmentColumns];
-          gemm::computeSegment(p_.epilogue, pixelOf(i), channel, sums, v, largest);
-          gemm::storeSegment(p_.epilogue, pixelOf(i), channel, v);
+          uint32_t sums[2 * kSegmentColumns];
+#pragma unroll
+          for (int32_t j = 0; j < 4; ++j) {
+            const uint4 four = own[(2 * i + j) * kThreads];
+            sums[4 * j] = four.x, sums[4 * j + 1] = four.y, sums[4 * j + 2] = four.z, sums[4 * j + 3] = four.w;
+          }
+          const gemm::SegmentPlace at[2] = {{pixelOf(i), channel}, {pixelOf(i + 1), channel}};
+          gemm::finishSegments<kSegmentColumns>(p_.epilogue, at, sums, largest);
         } else {
 #pragma unroll 1
-          for (int32_t j = 0; j < min(kSegmentColumns, columns - channel); ++j)
-            storeOne(pixelOf(i), channel + j, reinterpret_cast<const uint32_t*>(own + (2 * i + j / 4) * kThreads)[j % 4], largest);
+          for (int32_t j = 0; j < 2 * kSegmentColumns; ++j)
+            if (channel + j % kSegmentColumns < columns)
+              storeOne(pixelOf(i + j / kSegmentColumns), channel + j % kSegmentColumns,
+                       reinterpret_cast<const uint32_t*>(own + (2 * i + j / 4) * kThreads)[j % 4], largest);
         }
       }
     }
@@ -414,6 +419,7 @@ class Cta {
 
   __device__ __forceinline__ void storeOne(int32_t pixel, int32_t channel, uint32_t sum, uint32_t& largest) const {
     const gemm::EpilogueParams& e = p_.epilogue;
+    if (pixel >= e.rows) return;
     const uint32_t sums[1] = {sum};
     float value[1];
     gemm::computeSegment(e, pixel, channel, sums, value, largest);

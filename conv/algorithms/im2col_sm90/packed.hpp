@@ -14,9 +14,10 @@ inline bool isHalf(DataType type) { return type == DataType::F16 || type == Data
 /// Output channels of a group.
 inline int64_t groupColumns(const Problem& p) { return p.k / p.groups; }
 
-/// The residual comes to shared memory during the products, in pieces of 4 bytes or more.
+/// The residual comes to shared memory during the products, in pieces of 4 bytes or more, to where outputs of 16 bits will be.
 inline bool residualWaits(const Problem& p) {
-  return p.hasResidual() && isHalf(p.inputType) && p.residualType == p.inputType && p.k % 2 == 0 && p.residualPitch() % 2 == 0;
+  return p.hasResidual() && isHalf(p.inputType) && p.residualType == p.inputType && bitsOf(p.outputType) != 8 && p.k % 2 == 0 &&
+         p.residualPitch() % 2 == 0;
 }
 
 /// Sums become outputs in the registers that they are in, where a type of that size ends the epilogue.
@@ -29,14 +30,15 @@ inline kernels::im2col::Packed packedOf(const Problem& p) {
   return p.outputType == (isHalf(p.inputType) ? p.inputType : DataType::F16) && p.outScale == 1 ? Packed::Halves : Packed::No;
 }
 
-/// What rows of packed outputs, and of a residual that waits, consist of: whole pieces of 16, 8 or 4 bytes, or else elements.
-inline int32_t pieceBytesOf(const Problem& p, kernels::im2col::Packed packed) {
+/// What rows of outputs of 8 and 16 bits, and of a residual that waits, consist of: whole pieces of 16, 8 or 4 bytes, or else
+/// elements.
+inline int32_t pieceBytesOf(const Problem& p) {
   const int64_t residual = residualWaits(p) ? p.residualPitch() : 0;
   const int64_t elements = std::gcd(std::gcd(groupColumns(p), p.outputPitch()), residual);
-  const int64_t bytes = elements * (packed == kernels::im2col::Packed::Bytes ? 1 : 2);
+  const int32_t elementBytes = bitsOf(p.outputType) == 8 ? 1 : 2;
   for (const int32_t piece : {16, 8, 4})
-    if (bytes % piece == 0) return piece;
-  return packed == kernels::im2col::Packed::Bytes ? 1 : 2;
+    if (elements * elementBytes % piece == 0) return piece;
+  return elementBytes;
 }
 
 }  // namespace shiftconv::plan::sm90

@@ -16,9 +16,7 @@ inline constexpr int32_t kRowBytes = 128;    ///< of a pixel or a filter, in a s
 inline constexpr int32_t kChunkSlices = 4;   ///< of 32 bytes: one wgmma each
 inline constexpr int32_t kGroupPixels = 64;  ///< of a warpgroup: M of a wgmma
 inline constexpr int32_t kMaximumStages = 9;
-inline constexpr int32_t kSegmentColumns = 8;  ///< output channels of a thread at a time, in the whole epilogue
-inline constexpr int32_t kSumsPadFloats =
-    8;  ///< after a row of sums in shared memory: keeps its 8-byte stores off each other's banks
+inline constexpr int32_t kFragmentColumns = 8;  ///< of a product's sums, which no group may cut
 
 /// Input channels of a stage.
 SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) { return kRowBytes / elementBytes; }
@@ -34,13 +32,12 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t controlBytes(int32_t channels) {
 }
 /// Of a row of outputs in shared memory: an odd number of 16 bytes, so that eight rows meet all banks.
 SHIFTCONV_HOST_DEVICE constexpr int32_t stagedPitch(int32_t channels, int32_t elementBytes) { return channels * elementBytes + 16; }
-/// Of the tile of outputs, and of the residual before: rows of channels of at most 16 bits, or of f32 sums.
+/// Of the tile of outputs, and of the residual before: rows of channels of at most 16 bits.
 SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBytes(int32_t groups, int32_t channels) {
   return groups * kGroupPixels * stagedPitch(channels, 2);
 }
-SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channels) {
-  return groups * kGroupPixels * (channels + kSumsPadFloats) * 4;
-}
+/// Of sums that threads put away.
+SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channels) { return groups * kGroupPixels * channels * 4; }
 
 /// What the CTAs of a cluster have in common. Of operands each loads its part of the rows of a stage, for all that share them.
 enum class InCluster : uint8_t { Nothing, Reduction, Operands };
@@ -53,8 +50,8 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t receivedBytes(int32_t split, int32_t cha
 /// there are no fewer CTAs than warpgroups.
 SHIFTCONV_HOST_DEVICE constexpr int32_t ownerOf(int32_t group, int32_t groups, int32_t split) { return group * split / groups; }
 
-/// How a short epilogue ends: an activation or none, and outputs of this size. Halves are f16 of 8-bit operands, else of the
-/// operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point.
+/// How an epilogue ends whose sums stay in registers: an activation or none, and outputs of this size. Halves are f16 of 8-bit
+/// operands, else of the operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point. No: see PassedSums.
 enum class Packed : uint8_t { No, Halves, Bytes };
 
 /// Of a matrix and its filter that threads copy.
@@ -77,8 +74,9 @@ struct Params {
   int32_t groupChannels = 0;  ///< from a group's first channel to the next group's, where groups lie side by side in the map
   int32_t groupImages = 0;    ///< likewise from image to image of the map, where it has images in place of planes
   int32_t splitShift = 0;     ///< 2^splitShift CTAs, a cluster, share the chunks of a tile
-  int32_t stagingOffset = 0;  ///< of staged outputs, from the stages; after them, and sums, where a residual waits
-  int32_t pieceBytes = 16;    ///< that rows of outputs and of a waiting residual consist of: 4, 8 or 16, or one element
+  int32_t stagingOffset =
+      0;  ///< of staged outputs, from the stages: after sums put away, and after the stages where a residual waits
+  int32_t pieceBytes = 16;  ///< that rows of staged outputs and of a waiting residual consist of: 4, 8 or 16, or one element
   /// 2^pixelsShift CTAs whose ranks in the cluster follow one another have neighbouring tiles of channels, and share their pixels.
   /// Divisor of channelTiles: so many tiles together, then, of which the last ones may have nothing to do.
   int32_t pixelsShift = 0;

@@ -150,7 +150,7 @@ std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan
   params.chunks = chunksOf(p.firstChannels() / p.groups) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
   params.packed = packedOf(p);
   params.residualWaits = residualWaits(p);
-  params.pieceBytes = pieceBytesOf(p, params.packed);
+  params.pieceBytes = pieceBytesOf(p);
   params.epilogue = epilogueOf(p);
   if (params.packed == Packed::Bytes && isLeanBytes(p)) params.lean = kernels::Lean::Rectified;
   if (isHalf(p.inputType) && params.packed != Packed::No) {
@@ -190,10 +190,10 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   // As many stages as the reduction is long, and as leave room for as many CTAs as the kernel allows.
   const int64_t steps = task.window.taps() * ceilDivide(params.chunks, split), stage = stageBytes(tile.groups(), tile.channels);
   const int64_t overhead = layout::kSwizzle128AtomBytes + controlBytes(tile.channels);
-  const int64_t outputs =
-      params.packed != Packed::No ? stagingBytes(tile.groups(), tile.channels) : sumsBytes(tile.groups(), tile.channels);
-  const int64_t waiting = params.residualWaits ? stagingBytes(tile.groups(), tile.channels) : 0;  // while the stages are in use
-  const int64_t received = receivedBytes(split, tile.channels);                                   // likewise
+  const int64_t sums = params.packed == Packed::No ? sumsBytes(tile.groups(), tile.channels) : 0;
+  const int64_t staging = stagingBytes(tile.groups(), tile.channels);
+  const int64_t waiting = params.residualWaits ? staging : 0;    // while the stages are in use
+  const int64_t received = receivedBytes(split, tile.channels);  // likewise
   const auto stagesOf = [&](int64_t ctas) { return (sharedBytesOfEach(properties, ctas) - overhead - waiting - received) / stage; };
   const int64_t depth = std::min<int64_t>(steps, tile.pixels == kGroupPixels ? 4 : 3);
   int64_t most = tile.ctas;  // of a multiprocessor with stages enough
@@ -210,10 +210,9 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   const int64_t deepest = std::min<int64_t>({stagesOf(1), kMaximumStages, steps});
   plan.deepStages =
       !plan.isInPieces() && ctas == 1 && steps >= kLeastDeepSteps && deepest > usual ? static_cast<int32_t>(deepest) : 0;
-  // The residual lies after the stages, and after the sums that take their place: a warp may write sums while another one still
-  // reads its residual.
-  const int64_t first = std::max<int64_t>(params.stages * stage, params.packed != Packed::No && waiting > 0 ? 0 : outputs);
-  params.stagingOffset = waiting > 0 ? static_cast<int32_t>(first) : 0;
+  // A residual that waits lies after the stages, and outputs take its place.
+  const int64_t first = std::max(params.stages * stage, waiting > 0 ? sums : sums + staging);
+  params.stagingOffset = static_cast<int32_t>(waiting > 0 ? first : sums);
   params.receivedOffset = static_cast<int32_t>(first + waiting);
   const int64_t shared = overhead + first + waiting + received;
   if (shared > static_cast<int64_t>(properties.sharedBytesPerBlock)) return "its stages do not fit into shared memory";
@@ -298,15 +297,15 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
     if (p.groups > kMostGroups) return needs(fmt::format("needs groups up to {}, but it is {}", kMostGroups, p.groups));
     if (p.groupChannels() % whole != 0)
       return needs(fmt::format("needs C / groups to be a multiple of {} (16-byte rows), but it is {}", whole, p.groupChannels()));
-    if (groupColumns(p) % kSegmentColumns != 0)
-      return needs(fmt::format("needs K / groups to be a multiple of {}, but it is {}", kSegmentColumns, groupColumns(p)));
+    if (groupColumns(p) % kFragmentColumns != 0)
+      return needs(fmt::format("needs K / groups to be a multiple of {}, but it is {}", kFragmentColumns, groupColumns(p)));
   }
   if (std::string why = rowRefusal(p); !why.empty()) return needs(why);
   if (p.splitC % whole != 0)
     return needs(fmt::format("needs split_c to be a multiple of {} (16-byte rows), but it is {}", whole, p.splitC));
   if (p.isSplit() && p.secondPitch() % whole != 0)
     return needs(fmt::format("needs second_pixel_pitch to be a multiple of {} elements, but it is {}", whole, p.secondPitch()));
-  if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
+  if (std::string refused = epilogueRefusal("im2col_sm90", p, kFragmentColumns); !refused.empty()) return refused;
   const Task task(p, properties);
   Im2colPlan smallest;
   std::string why = begin(task, smallestTile(p).pixels, !task.haveMaps(), smallest);

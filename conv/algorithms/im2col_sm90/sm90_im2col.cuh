@@ -69,7 +69,6 @@ class Cta {
     extern __shared__ uint8_t dynamicShared[];
     control_ = &gemm::alignedShared<Control<kChannels>>(dynamicShared);
     stages_ = ptx::sharedAddress(control_) + kControlBytes;
-    sums_ = reinterpret_cast<float*>(reinterpret_cast<uint8_t*>(control_) + kControlBytes);
     const SharedOperands shared(p_);
     const uint32_t tile = kShares   ? shared.cluster()
                           : kSplits ? blockIdx.x >> p_.splitShift
@@ -398,14 +397,13 @@ class Cta {
     epilogue().finish(d);
   }
   __device__ __forceinline__ Finish epilogue() const {
-    return {p_, *control_, stages_, sums_, firstPixel_, endPixel(), firstChannel_, (convolutionGroup() + 1) * p_.groupColumns};
+    return {p_, *control_, stages_, firstPixel_, endPixel(), firstChannel_, (convolutionGroup() + 1) * p_.groupColumns};
   }
 
   const CUtensorMap& inputMap_;
   const CUtensorMap& filterMap_;
   const Params& p_;
   Control<kChannels>* control_;
-  float* sums_;
   uint32_t stages_;
   int32_t firstPixel_, firstChannel_;
   int32_t low_[3] = {}, high_[3] = {};  ///< where tap 0 reads along x, y and z

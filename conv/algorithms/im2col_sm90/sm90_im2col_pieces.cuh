@@ -49,7 +49,6 @@ class PiecesCta {
     control_ = &gemm::alignedShared<Control<kChannels>>(dynamicShared);
     uint8_t* const stages = reinterpret_cast<uint8_t*>(control_) + kControlBytes;
     stages_ = ptx::sharedAddress(stages);
-    sums_ = reinterpret_cast<float*>(stages);
     const uint32_t pixelTile = p_.channelTiles.quotient(blockIdx.x), channelTile = blockIdx.x - pixelTile * p_.channelTiles.divisor;
     firstPixel_ = static_cast<int32_t>(pixelTile) * kPixels;
     firstChannel_ = static_cast<int32_t>(channelTile) * kChannels;
@@ -57,7 +56,7 @@ class PiecesCta {
 
   __device__ void run() {
     const uint32_t warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-    const Finish epilogue(p_, *control_, stages_, sums_, firstPixel_, p_.epilogue.rows, firstChannel_, p_.groupColumns);
+    const Finish epilogue(p_, *control_, stages_, firstPixel_, p_.epilogue.rows, firstChannel_, p_.groupColumns);
     typename Finish::Fetched fetched = {};
     const int32_t rounds = (p_.chunks + chunksOfRound() - 1) / chunksOfRound();
     typename Kind::Sum d[kChannels / 2];
@@ -188,7 +187,6 @@ class PiecesCta {
 
   const Params& p_;
   Control<kChannels>* control_;
-  float* sums_;
   uint32_t stages_;
   int32_t firstPixel_, firstChannel_;
 };

@@ -464,24 +464,24 @@ class Cta {
       return;
     }
     if constexpr (hasWholeEpilogue(kElementBytes, kSteps)) {
-      // One copy of the whole epilogue, which takes its row from among the registers.
+      // One copy of the whole epilogue, which takes rows from among the registers: so many that ptxas spills nothing.
+      constexpr int32_t kTogether = kDecodes == (kSteps >= 8) ? 2 : 1;
 #pragma unroll 1
-      for (int32_t turn = 0; turn < kRows; ++turn) {
-        uint32_t bits[kSegmentChannels];
+      for (int32_t turn = 0; turn < kRows; turn += kTogether) {
+        gemm::SegmentPlace at[kTogether];
+        uint32_t bits[kTogether * kSegmentChannels];
 #pragma unroll
         for (int32_t row = 0; row < kRows; ++row) {
+          if (row < kTogether) at[row] = {pixelOf(tile, turn + row), channel};
           float v[kSegmentChannels];
           segment(row, v);
 #pragma unroll
           for (int32_t i = 0; i < kSegmentChannels; ++i)
-            if (row == 0 || row == turn)
-              bits[i] = kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(v[i])) : __float_as_uint(v[i]);
+            if (row < kTogether || row / kTogether * kTogether == turn)
+              bits[row % kTogether * kSegmentChannels + i] =
+                  kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(v[i])) : __float_as_uint(v[i]);
         }
-        const int32_t pixel = pixelOf(tile, turn);
-        if (pixel >= pixels || channel >= channels) continue;
-        float v[kSegmentChannels];
-        gemm::computeSegment(p_.epilogue, pixel, channel, bits, v, largest);
-        gemm::storeSegment(p_.epilogue, pixel, channel, v);
+        if (at[0].row < pixels && channel < channels) gemm::finishSegments<kSegmentChannels>(p_.epilogue, at, bits, largest);
       }
     }
   }

@@ -467,24 +467,26 @@ class Cta {
     if constexpr (kDecodes && kSegments == 1) {
       if (p_.plain) return finishBytes(first, tile);
     }
-    // One copy of the whole epilogue, which takes its segment from among the registers.
+    // One copy of the whole epilogue, which takes segments of two pixels from among the registers.
 #pragma unroll 1
-    for (int32_t turn = 0; turn < kPixels * kSegments; ++turn) {
-      uint32_t bits[kSegmentColumns];
+    for (int32_t turn = 0; turn < kPixels * kSegments; turn += 2) {
+      uint32_t bits[2 * kSegmentColumns];
 #pragma unroll
       for (int32_t i = 0; i < kPixels * kSegments; ++i) {
         float v[kSegmentColumns];
         segment(i % kPixels, i / kPixels, v);
 #pragma unroll
         for (int32_t j = 0; j < kSegmentColumns; ++j)
-          if (i == 0 || i == turn)
-            bits[j] = kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(v[j])) : __float_as_uint(v[j]);
+          if (i < 2 || i / 2 * 2 == turn)
+            bits[i % 2 * kSegmentColumns + j] =
+                kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(v[j])) : __float_as_uint(v[j]);
       }
-      const int32_t output = outputPixel(tile, pixelOf(first, turn % kPixels)), column = channel + turn / kPixels * 32;
-      if (output < 0 || column >= columns) continue;
-      float v[kSegmentColumns];
-      gemm::computeSegment(p_.epilogue, output, column, bits, v, largest);
-      gemm::storeSegment(p_.epilogue, output, column, v);
+      const int32_t column = channel + turn / kPixels * 32;
+      const auto place = [&](int32_t i) {
+        return gemm::SegmentPlace{outputPixel(tile, pixelOf(first, turn % kPixels + i)), column};
+      };
+      const gemm::SegmentPlace at[2] = {place(0), place(1)};
+      if (column < columns) gemm::finishSegments<kSegmentColumns>(p_.epilogue, at, bits, largest);
     }
   }
 
