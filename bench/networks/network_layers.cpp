@@ -92,10 +92,11 @@ std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vec
   return layers;
 }
 
-Problem inType(Problem problem, const std::string& type) {
+Problem inType(Problem problem, const std::string& type, const std::string& outputs) {
   const bool tf32 = type == "tf32";
   problem.inputType = problem.filterType = problem.outputType = tf32 ? DataType::F32 : dataTypeNamed(type).value();
-  if (problem.hasResidual() && type != "e4m3" && type != "e5m2") problem.residualType = problem.outputType;
+  if (!outputs.empty()) problem.outputType = dataTypeNamed(outputs).value();
+  if (problem.hasResidual() && problem.residualType == DataType::F16) problem.residualType = problem.outputType;
   problem.compute = tf32 ? Compute::TF32 : Compute::Default;
   if (type == "s8") {
     constexpr double kDeviationOfProduct = 127.0 * 127 / 3, kWanted = 40;

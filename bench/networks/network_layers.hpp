@@ -40,9 +40,10 @@ bool reads(const Problem& layer, const Problem& before);
 /// of layers leaves f16.
 float steadyFilterScale(const Problem& problem);
 
-/// The problem with operands and output of another type; "tf32" sums f32 operands into f32. A residual of e4m3 problems keeps its
-/// type. Sums of s8 are scaled so that outputs of operands that are uniform in [-127, 127] mostly lie within [-120, 120].
-Problem inType(Problem problem, const std::string& type);
+/// The problem with operands and output of another type, or `outputs` of a third; "tf32" sums f32 operands into f32. A residual of
+/// f16 gets the type of the outputs. Sums of s8 are scaled so that outputs of operands that are uniform in [-127, 127] mostly lie
+/// within [-120, 120].
+Problem inType(Problem problem, const std::string& type, const std::string& outputs = {});
 
 /// "depthwise", "grouped", "stem", "1x1", "3-D", "strided", "dilated" or "dense": by what a layer is hard for.
 std::string classOf(const Problem& problem);

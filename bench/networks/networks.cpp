@@ -254,8 +254,10 @@ std::vector<NetworkLayer> layersOf(const Options& options) {
     for (const std::string& type : options.types) {
       layers.push_back(layer);
       Problem& problem = layers.back().problem;
-      if (type != "f16") problem = bench::inType(layer.problem, type);
-      if (!options.outputs.empty()) problem.outputType = dataTypeNamed(options.outputs).value();
+      if (type != "f16")
+        problem = bench::inType(layer.problem, type, options.outputs);
+      else if (!options.outputs.empty())
+        problem.outputType = dataTypeNamed(options.outputs).value();
       layers.back().text = describe(problem);
     }
   }

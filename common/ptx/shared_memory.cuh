@@ -15,6 +15,13 @@ __device__ __forceinline__ void loadShared8Bytes(uint32_t address, uint32_t& a, 
   asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(address) : "memory");
 }
 
+/// Loads 2 bytes (2-byte aligned) from shared memory.
+__device__ __forceinline__ uint32_t loadShared2Bytes(uint32_t address) {
+  uint16_t value;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(address) : "memory");
+  return value;
+}
+
 /// Loads 4 bytes (4-byte aligned) from shared memory.
 __device__ __forceinline__ uint32_t loadShared4Bytes(uint32_t address) {
   uint32_t value;

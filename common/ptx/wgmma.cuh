@@ -29,15 +29,6 @@ __device__ __forceinline__ void wgmmaWait() {
 __device__ __forceinline__ void wgmmaHold(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
 __device__ __forceinline__ void wgmmaHold(int32_t& sum) { asm volatile("" : "+r"(sum)::"memory"); }
 
-/// Stores a register of D to shared memory as what it is. Of f32 sums that are stored as integers only, the compiler makes
-/// integers, and then copies D between wgmmaFence and the next wgmma.
-__device__ __forceinline__ void wgmmaStoreShared(uint32_t address, float sum) {
-  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(sum) : "memory");
-}
-__device__ __forceinline__ void wgmmaStoreShared(uint32_t address, int32_t sum) {
-  asm volatile("st.shared.s32 [%0], %1;" ::"r"(address), "r"(sum) : "memory");
-}
-
 // clang-format off
 // The registers of D in groups of four, one group for 8 columns: as text, and as operands of the asm statement.
 #define SHIFTCONV_WGMMA_GROUP(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])

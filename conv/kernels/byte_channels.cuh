@@ -17,12 +17,12 @@ struct ByteChannel {
   float scale = 0, bias = 0;
 
   /// Of a channel behind the last one nothing is loaded.
-  __device__ __forceinline__ void load(const gemm::EpilogueParams& e, bool isLean, int32_t channel) {
+  __device__ __forceinline__ void load(const gemm::EpilogueParams& e, bool scalesFirst, int32_t channel) {
     if (channel >= e.columns) return;
     scale = e.alpha;
     if (e.columnScale != nullptr) scale *= e.columnScale[channel];
     if (e.bias != nullptr) bias = biasNumber(biasOf(e), channel);
-    if (isLean) {
+    if (scalesFirst) {
       const LeanBytes lean(e);
       scale *= lean.scale, bias = lean.biasOf(bias);
     }
@@ -30,16 +30,18 @@ struct ByteChannel {
 };
 
 /// Sums v[4 * pixel + i] of channels[i] as words, whose byte i is that of channels[i].
-template <bool kIntegers, int kPixels>
-__device__ __forceinline__ void packChannels(const gemm::EpilogueParams& e, bool isLean, const ByteChannel (&channels)[4],
+template <bool kIntegers, Lean kLean, int kPixels>
+__device__ __forceinline__ void packChannels(const gemm::EpilogueParams& e, const ByteChannel (&channels)[4],
                                              float (&v)[4 * kPixels], uint32_t (&words)[kPixels]) {
 #pragma unroll
   for (int i = 0; i < 4 * kPixels; ++i) v[i] = fmaf(v[i], channels[i % 4].scale, channels[i % 4].bias);
-  if (isLean) {
-    const LeanBytes lean(e);
+  if constexpr (kLean != Lean::No) {
+    const LeanBytes lean(e, kScalesFirst<kLean>);
 #pragma unroll
-    for (int pixel = 0; pixel < kPixels; ++pixel)
-      words[pixel] = lean.packed<kIntegers>(v[4 * pixel], v[4 * pixel + 1], v[4 * pixel + 2], v[4 * pixel + 3]);
+    for (int pixel = 0; pixel < kPixels; ++pixel) {
+      float four[4] = {v[4 * pixel], v[4 * pixel + 1], v[4 * pixel + 2], v[4 * pixel + 3]};
+      words[pixel] = lean.finished<kLean, kIntegers>(e, four, 0);
+    }
     return;
   }
   gemm::activate(e, v);

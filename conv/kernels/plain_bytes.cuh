@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/gemm/epilogue/activation.cuh"
 #include "common/gemm/epilogue/store.cuh"
@@ -28,9 +29,9 @@ struct PlainBytes {
     if (e.bias != nullptr) loadBias(biasOf(e), channel, columns, bias);
   }
 
-  /// `v`: the sums, as numbers, of one pixel after the other. Byte i of the words is v[i].
+  /// `v`: the sums, as numbers, of one pixel after the other; then what follows scales, bias and activation.
   template <int32_t kAll>
-  __device__ __forceinline__ void finish(const gemm::EpilogueParams& e, float (&v)[kAll], uint32_t (&words)[(kAll + 3) / 4]) const {
+  __device__ __forceinline__ void activate(const gemm::EpilogueParams& e, float (&v)[kAll]) const {
     static_assert(kAll % kCount == 0);
 #pragma unroll
     for (int32_t i = 0; i < kAll; ++i) v[i] = v[i] * e.alpha * scale[i % kCount] + bias[i % kCount];
@@ -45,6 +46,12 @@ struct PlainBytes {
 #pragma unroll
       for (int32_t i = 0; i < kPart; ++i) v[first + i] = part[i];
     }
+  }
+
+  /// The same `v`. Byte i of the words is v[i].
+  template <int32_t kAll>
+  __device__ __forceinline__ void finish(const gemm::EpilogueParams& e, float (&v)[kAll], uint32_t (&words)[(kAll + 3) / 4]) const {
+    activate(e, v);
 #pragma unroll
     for (float& one : v) one *= e.outputScale;
     const auto at = [&](int32_t i) { return i < kAll ? v[i < kAll ? i : 0] : 0.0f; };
@@ -71,25 +78,37 @@ struct PlainBytes {
       forWords([&](int32_t i) { return ptx::packE4m3(at(i), at(i + 1)) | ptx::packE4m3(at(i + 2), at(i + 3)) << 16; });
   }
 
-  /// The same for isLeanBytes of the planner, with one jump.
-  template <int32_t kAll>
+  /// The same for leanBytes of the planner, with one jump. `residual`: its codes, in the order of the outputs.
+  template <Lean kLean, int32_t kAll>
   __device__ __forceinline__ void finishLean(const gemm::EpilogueParams& e, float (&v)[kAll],
-                                             uint32_t (&words)[(kAll + 3) / 4]) const {
+                                             const uint32_t (&residual)[(kAll + 3) / 4], uint32_t (&words)[(kAll + 3) / 4]) const {
     static_assert(kAll % kCount == 0);
-    const LeanBytes lean(e);
+    const LeanBytes lean(e, kScalesFirst<kLean>);
     float factors[kCount], biases[kCount];
 #pragma unroll
     for (int32_t i = 0; i < kCount; ++i) factors[i] = lean.factorOf(scale[i]), biases[i] = lean.biasOf(bias[i]);
 #pragma unroll
     for (int32_t i = 0; i < kAll; ++i) v[i] = fmaf(v[i], factors[i % kCount], biases[i % kCount]);
-    const auto at = [&](int32_t i) { return i < kAll ? v[i < kAll ? i : 0] : 0.0f; };
-    if (e.outputType == gemm::NumberType::S8) {
+    const auto finishAs = [&](auto areIntegers) {
 #pragma unroll
-      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = lean.packed<true>(at(i), at(i + 1), at(i + 2), at(i + 3));
-    } else {
+      for (int32_t i = 0; i < kAll; i += 4) {
+        float four[4] = {};
 #pragma unroll
-      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = lean.packed<false>(at(i), at(i + 1), at(i + 2), at(i + 3));
-    }
+        for (int32_t j = 0; j < 4 && i + j < kAll; ++j) four[j] = v[i + j];
+        words[i / 4] = lean.finished<kLean, decltype(areIntegers)::value>(e, four, residual[i / 4]);
+      }
+    };
+    if (e.outputType == gemm::NumberType::S8)
+      finishAs(std::true_type());
+    else
+      finishAs(std::false_type());
+  }
+  /// Without one.
+  template <Lean kLean, int32_t kAll>
+  __device__ __forceinline__ void finishLean(const gemm::EpilogueParams& e, float (&v)[kAll],
+                                             uint32_t (&words)[(kAll + 3) / 4]) const {
+    constexpr uint32_t kNone[(kAll + 3) / 4] = {};
+    finishLean<kLean>(e, v, kNone, words);
   }
 
   /// The bytes of the channels below `columns` to the output, in as large pieces as the address allows.

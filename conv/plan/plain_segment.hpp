@@ -17,44 +17,60 @@ inline bool isPlainSegment(const Problem& p) {
          p.outputScale.blockSize == 0 && (!p.hasResidual() || p.residualType == p.outputType);
 }
 
-/// 8-bit operands without zero points and outputs of 8 bits, e4m3 of floats and any of integers, after scales, a bias and an
-/// activation.
-inline bool isPlainBytes(const Problem& p) {
+/// 8-bit operands, and nothing after the sums but scales, a bias, a residual, an activation and an output scale.
+inline bool hasPlainSumsOfBytes(const Problem& p) {
+  return bytesOf(p.inputType) == 1 && !p.hasAmax && p.rounding == Rounding::Once && p.inputZeroPoint == 0 &&
+         p.filterZeroPoint == 0 && p.inputScale.blockSize == 0 && p.outputScale.blockSize == 0;
+}
+/// Those without zero points and with outputs of 8 bits: e4m3 of floats and any of integers.
+inline bool hasOutputsOfBytes(const Problem& p) {
   const auto isFloat = [](DataType type) { return type == DataType::E4M3 || type == DataType::E5M2; };
   const bool hasTypes = isInteger(p.inputType) ? p.outputType == DataType::S8 || p.outputType == DataType::U8
                                                : isFloat(p.inputType) && p.outputType == DataType::E4M3;
-  return hasTypes && !p.hasAmax && !p.hasResidual() && p.rounding == Rounding::Once && p.inputZeroPoint == 0 &&
-         p.filterZeroPoint == 0 && p.inputScale.blockSize == 0 && p.outputScale.blockSize == 0;
+  return hasTypes && hasPlainSumsOfBytes(p);
+}
+/// The same without a residual.
+inline bool isPlainBytes(const Problem& p) { return hasOutputsOfBytes(p) && !p.hasResidual(); }
+
+/// Outputs of f16 or bf16 after scales, a bias and an activation.
+inline bool isPlainHalves(const Problem& p) {
+  return hasPlainSumsOfBytes(p) && (p.outputType == DataType::F16 || p.outputType == DataType::BF16) && p.outScale == 1 &&
+         !p.hasResidual();
 }
 
-/// Of those, what has code in one piece, as Lean: e4m3 or s8 after scales, a bias and ReLU. The output's scale is multiplied into
-/// alpha, which must not overflow, and commutes with ReLU, as it is positive.
-inline bool isLeanBytes(const Problem& p) {
-  return isPlainBytes(p) && (p.outputType == DataType::E4M3 || p.outputType == DataType::S8) && p.outputZeroPoint == 0 &&
-         (p.activation == Activation::None || p.activation == Activation::Relu) && p.outScale > 0 &&
-         std::isfinite(p.alpha * p.outScale);
-}
-
-/// Of an output of the operands' 16-bit type.
-inline kernels::Lean leanHalves(const Problem& p) {
+/// By residual and activation alone.
+inline kernels::Lean leanActivation(const Problem& p, bool clamps) {
   using kernels::Lean;
-  const bool hasMore = p.alpha != 1 || p.outScale != 1 || p.hasChannelScale || p.hasAmax || p.rounding != Rounding::Once ||
-                       p.outputZeroPoint != 0 || p.outputScale.blockSize != 0;
-  if (hasMore) return Lean::No;
   if (p.activation == Activation::None || p.activation == Activation::Relu)
     return p.hasResidual() ? Lean::Residual : Lean::Rectified;
   if (p.hasResidual()) return Lean::No;
   if (p.activation == Activation::Silu) return Lean::Silu;
   if (p.activation == Activation::HardSwish) return Lean::HardSwish;
-  return clampsToOutputs(p) ? Lean::Clamp : Lean::No;
+  return clamps ? Lean::Clamp : Lean::No;
+}
+
+/// What has code in one piece of outputs of e4m3 or s8 after scales, a bias and a residual of their type. The output's scale is
+/// multiplied into alpha and beta, which must not overflow, and commutes with ReLU, as it is positive; other activations come
+/// before it.
+inline kernels::Lean leanBytes(const Problem& p) {
+  const bool isLean = hasOutputsOfBytes(p) && (p.outputType == DataType::E4M3 || p.outputType == DataType::S8) &&
+                      p.outputZeroPoint == 0 && p.outScale > 0 && std::isfinite(p.alpha * p.outScale) &&
+                      (!p.hasResidual() || (p.residualType == p.outputType && std::isfinite(p.beta * p.outScale)));
+  return isLean ? leanActivation(p, p.activation == Activation::Clamp) : kernels::Lean::No;
+}
+/// Of those, what all engines have: ReLU or nothing, and no residual.
+inline bool isLeanBytes(const Problem& p) { return leanBytes(p) == kernels::Lean::Rectified; }
+
+/// Of an output of the operands' 16-bit type.
+inline kernels::Lean leanHalves(const Problem& p) {
+  const bool hasMore = p.alpha != 1 || p.outScale != 1 || p.hasChannelScale || p.hasAmax || p.rounding != Rounding::Once ||
+                       p.outputZeroPoint != 0 || p.outputScale.blockSize != 0;
+  return hasMore ? kernels::Lean::No : leanActivation(p, clampsToOutputs(p));
 }
 
 /// What ends the names of kernels that have nothing else.
 inline std::string_view leanSuffix(const kernels::LeanFlags& lean) { return lean == kernels::LeanFlags() ? "" : "_lean"; }
 
-inline kernels::Lean leanOf(const Problem& p) {
-  if (isLeanBytes(p)) return kernels::Lean::Rectified;
-  return isPlainSegment(p) ? leanHalves(p) : kernels::Lean::No;
-}
+inline kernels::Lean leanOf(const Problem& p) { return isPlainSegment(p) ? leanHalves(p) : leanBytes(p); }
 
 }  // namespace shiftconv::plan

@@ -197,29 +197,34 @@ class General {
     return narrowAccumulationBound(p_, sum.sums, accumulation_);
   }
 
-  /// Error of outScale * (alpha * channel_scale * sum + bias) where the scale is multiplied into the others first, as short
-  /// epilogues of bytes do (conv/kernels/lean_bytes.cuh). With u = 2^-24: the product of three factors has two roundings, the
-  /// bias one, and fma rounds once; an integer above 2^24 becomes f32 first. Products of errors are below 2^-16 of that, subnormal
-  /// results off by less than 2^-140. Less than by single steps, unless the bias cancels the sum. 0 where it is the same
-  /// arithmetic.
-  double foldedError(double value, double sum, double sumError, int64_t k) const {
+  /// Error of outScale * (alpha * channel_scale * sum + bias + beta * residual) where the scale is multiplied into the others
+  /// first, as short epilogues of bytes do (conv/kernels/lean_bytes.cuh). With u = 2^-24: the product of three factors has two
+  /// roundings, the bias one, and fma rounds once; an integer above 2^24 becomes f32 first. A residual's factor has one rounding,
+  /// and the sum with it another. Products of errors are below 2^-16 of that, subnormal results off by less than 2^-140. Less than
+  /// by single steps, unless the bias cancels the sum. 0 where it is the same arithmetic.
+  double foldedError(double value, double sum, double sumError, int64_t pixel, int64_t k) const {
     int exponent = 0;
     const bool isPowerOfTwo = std::frexp(p_.outScale, &exponent) == 0.5f;
-    const bool isShort = p_.activation == Activation::None || p_.activation == Activation::Relu;
-    if (isPowerOfTwo || !isShort || p_.hasResidual() || bitsOf(p_.outputType) != 8) return 0;
+    const bool isShort = (p_.activation == Activation::None || p_.activation == Activation::Relu) &&
+                         (!p_.hasResidual() || p_.residualType == p_.outputType);
+    if (isPowerOfTwo || !isShort || bitsOf(p_.outputType) != 8) return 0;
     const auto channel = static_cast<size_t>(k);
     const double factor = std::abs(double{p_.alpha} * (p_.hasChannelScale ? double{channelScale_[channel]} : 1.0) * p_.outScale);
     const double bias = p_.hasBias ? std::abs(double{bias_[channel]} * p_.outScale) : 0.0;
     const double carried = factor * sumError;
     constexpr double kUnit = 0x1p-24;
     const double roundings = isInteger(p_.inputType) && std::abs(sum) > 0x1p24 ? 3 : 2;  // of factor * sum
-    return carried + kUnit * (1 + 0x1p-16) * (roundings * factor * (std::abs(sum) + sumError) + bias + std::abs(value) + carried) +
+    const double product = factor * (std::abs(sum) + sumError);
+    const double residual =
+        p_.hasResidual() ? std::abs(double{p_.beta} * residual_[static_cast<size_t>(pixel * p_.k + k)] * p_.outScale) : 0.0;
+    const double withoutResidual = p_.hasResidual() ? product + bias : 0.0;  // what is rounded before
+    return carried + kUnit * (1 + 0x1p-16) * (roundings * product + bias + withoutResidual + residual + std::abs(value) + carried) +
            0x1p-140;
   }
 
   void finish(const Sum& sum, int64_t pixel, int64_t k, Expectation& result) const {
     gemm::EpilogueValue value = gemm::epilogueReference(epilogue_, pixel, k, {sum.value, boundOf(sum)});
-    value.scaled.error = std::max(value.scaled.error, foldedError(value.scaled.value, sum.value, boundOf(sum), k));
+    value.scaled.error = std::max(value.scaled.error, foldedError(value.scaled.value, sum.value, boundOf(sum), pixel, k));
     if (p_.hasAmax && std::abs(value.activated.value) > result.amax) result.amax = std::abs(value.activated.value);
     if (p_.hasAmax)
       result.amaxBound =

@@ -242,7 +242,7 @@ TEST(EpilogueRefusal, NamesTheField) {
   };
   refused(16, "accumulatorType", [](EpilogueParams& p) { p.accumulatorType = NumberType::BF16; });
   refused(16, "columnCorrection", [](EpilogueParams& p) { p.columnCorrection = reinterpret_cast<const int32_t*>(memory); });
-  refused(16, "residualType", [](EpilogueParams& p) { p.residual = memory, p.residualType = NumberType::E4M3; });
+  refused(16, "residualType", [](EpilogueParams& p) { p.residual = memory, p.residualType = NumberType::E5M2; });
   refused(16, "residualPitch", [](EpilogueParams& p) { p.residual = memory, p.residualPitch = 34; });
   refused(16, "activationA", [](EpilogueParams& p) { p.activation = Activation::Clamp, p.activationA = 1; });
   refused(16, "columnScale", [](EpilogueParams& p) { p.columnScale = memory + 1; });

@@ -52,15 +52,17 @@ __device__ __forceinline__ void forElements(const void* row, int32_t column, int
   }
 }
 
-/// Calls body(element, decode) with what forElements needs of `type`: F32, F16, BF16, and S8 and U8 where kIntegers.
-template <bool kIntegers, class Body>
+/// Calls body(element, decode) with what forElements needs of `type`: F32, F16, BF16, and S8, U8 and E4M3 where kBytes.
+template <bool kBytes, class Body>
 __device__ __forceinline__ void withNumbers(NumberType type, Body&& body) {
   if (type == NumberType::F32) {
     body(uint32_t(), [](uint32_t bits) { return __uint_as_float(bits); });
-  } else if (kIntegers && (type == NumberType::S8 || type == NumberType::U8)) {
-    // Bit 7 counts for -128 or for 128.
+  } else if (kBytes && (type == NumberType::S8 || type == NumberType::U8 || type == NumberType::E4M3)) {
+    // Bit 7 of integers counts for -128 or for 128.
     const uint32_t sign = type == NumberType::S8 ? 0x80u : 0;
-    body(uint8_t(), [sign](uint32_t bits) {
+    const bool isFloat = type == NumberType::E4M3;
+    body(uint8_t(), [sign, isFloat](uint32_t bits) {
+      if (isFloat) return ptx::unpackE4m3(bits);
       return __int2float_rn(static_cast<int32_t>((bits & 0xffu) ^ sign) - static_cast<int32_t>(sign));
     });
   } else {

@@ -73,8 +73,8 @@ std::optional<std::string> epilogueRefusal(const EpilogueParams& p, int32_t segm
                        p.columns);
   if (p.bias != nullptr && !isOneOf(p.biasType, {F32, F16, BF16}))
     return fmt::format("biasType: {}, not f32, f16 or bf16", numerics::name(p.biasType));
-  if (p.residual != nullptr && !isOneOf(p.residualType, {F32, F16, BF16, S8, U8}))
-    return fmt::format("residualType: {}, not f32, f16, bf16, s8 or u8", numerics::name(p.residualType));
+  if (p.residual != nullptr && !isOneOf(p.residualType, {F32, F16, BF16, S8, U8, E4M3}))
+    return fmt::format("residualType: {}, not f32, f16, bf16, s8, u8 or e4m3", numerics::name(p.residualType));
   if (p.residual != nullptr && p.residualPitch % (numerics::storageBits(p.residualType) / 8) != 0)
     return fmt::format("residualPitch: {} is no multiple of an element", p.residualPitch);
   if (p.activation == Activation::Clamp && !(p.activationA <= p.activationB))

@@ -51,7 +51,7 @@ struct EpilogueParams {
   // activation next to the types, kernels of pointwise spill.
   int32_t rows = 0, columns = 0;
   NumberType biasType = NumberType::F32;         ///< F32, F16 or BF16
-  NumberType residualType = NumberType::F32;     ///< F32, F16, BF16, S8 or U8
+  NumberType residualType = NumberType::F32;     ///< F32, F16, BF16, S8, U8 or E4M3
   NumberType outputType = NumberType::F32;       ///< F32, F16, BF16 overflow to infinity; S32; the others saturate
   NumberType accumulatorType = NumberType::F32;  ///< F32, S32, or F16 (in the low half of the register)
   bool roundsSteps = false;                      ///< for outputs F16 and BF16

@@ -108,9 +108,10 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1, kIsDilated> {
 
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) const {
     const gemm::EpilogueParams& e = p_.epilogue;
+    if (__builtin_expect(p_.hasHalves, 0)) return storeHalves(v, outputRow, exists);
     uint32_t words[(kColumns * kChannels + 3) / 4];
     if (p_.lean.rectified)
-      own_.finishLean(e, v, words);
+      own_.template finishLean<Lean::Rectified>(e, v, words);
     else
       own_.finish(e, v, words);
     auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel;
@@ -132,6 +133,18 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1, kIsDilated> {
   __device__ void end() const {}
 
  private:
+  __device__ __forceinline__ void storeHalves(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    own_.activate(e, v);
+    auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel * 2;
+#pragma unroll
+    for (int32_t q = 0; q < kColumns; ++q) {
+      Channels<kChannels> packed;
+      withElement(p_, [&](auto tag) { packed.template pack<typename decltype(tag)::Element>(v + q * kChannels); });
+      if (exists && place_.hasColumn(p_, q)) packed.store(to + q * Own::Gap::output(p_));
+    }
+  }
+
   const Params& p_;
   const Own& place_;
   PlainBytes<kChannels> own_;
@@ -159,7 +172,7 @@ class LeanFinisher {
     Pixel packed[kColumns];
     if constexpr (kElementBytes == 1) {
       uint32_t words[kColumns * kChannels / 4];
-      bytes_.finishLean(e, v, words);
+      bytes_.template finishLean<Lean::Rectified>(e, v, words);
 #pragma unroll
       for (int32_t q = 0; q < kColumns; ++q)
 #pragma unroll

@@ -18,7 +18,7 @@ enum class Form : uint8_t {
 inline constexpr std::array<std::string_view, 5> kFormNames{"few", "batch", "stream", "general", "long"};
 
 enum class Finish : uint8_t {
-  Plain,  ///< of 16 bits isPlainSegment, of 8 isPlainBytes (conv/plan/plain_segment.hpp)
+  Plain,  ///< of 16 bits isPlainSegment, of 8 isPlainBytes or isPlainHalves (conv/plan/plain_segment.hpp)
   Full,   ///< gemm::EpilogueParams
 };
 

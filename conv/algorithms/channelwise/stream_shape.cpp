@@ -24,7 +24,8 @@ int64_t pixelBytes(const Problem& p) { return p.inputPitch() * bitsOf(p.inputTyp
 }  // namespace
 
 bool canStream(const Problem& p) {
-  return isTwoDimensional(p) && leanOf(p) != kernels::Lean::No && !p.hasResidual() && pixelBytes(p) % kMapAlignment == 0 &&
+  const bool isLean = isPlainSegment(p) ? leanOf(p) != kernels::Lean::No : isLeanBytes(p);
+  return isTwoDimensional(p) && isLean && !p.hasResidual() && pixelBytes(p) % kMapAlignment == 0 &&
          pixelBytes(p) * p.w * p.h < kMostStride;
 }
 

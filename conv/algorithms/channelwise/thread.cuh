@@ -77,8 +77,10 @@ struct Channels {
       *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(word[0]);
     else if constexpr (kBytes == 4)
       *reinterpret_cast<uint32_t*>(to) = word[0];
-    else
+    else if constexpr (kBytes == 8)
       *reinterpret_cast<uint2*>(to) = make_uint2(word[0], word[1]);
+    else
+      *reinterpret_cast<uint4*>(to) = make_uint4(word[0], word[1], word[2], word[3]);
   }
 };
 

@@ -313,7 +313,7 @@ class Cta {
 #pragma unroll
         for (int c = 0; c < kWarpChannels; ++c) v[c] = d[block][c][i];
         uint32_t words[2];
-        own.finishLean(p_.epilogue, v, words);
+        own.template finishLean<Lean::Rectified>(p_.epilogue, v, words);
         const uint32_t pixel = i / 2 * (8 * kTileColumns) + block * kBlockColumns + i % 2;
         ptx::storeShared8Bytes(first + pixel * kPixelBytes, words[0], words[1]);
       }

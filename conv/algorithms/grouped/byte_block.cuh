@@ -95,7 +95,10 @@ class ByteBlock {
     float v[16];
 #pragma unroll
     for (int i = 0; i < 16; ++i) v[i] = static_cast<float>(d[i / 8][i % 4 / 2][i / 4 % 2 * 2 + i % 2]);
-    packChannels<Products::kIntegers>(p.epilogue, p.isLean, channels_, v, packed);
+    if (p.isLean)
+      packChannels<Products::kIntegers, Lean::Rectified>(p.epilogue, channels_, v, packed);
+    else
+      packChannels<Products::kIntegers, Lean::No>(p.epilogue, channels_, v, packed);
   }
 
  private:

@@ -60,21 +60,25 @@ __device__ __forceinline__ void stageCodes(const Params& p, uint32_t destination
     stageWords<kGroups, false>(p, words, destination);
 }
 
-/// Sums as codes, after what isLeanBytes names: without the jumps of the other activations, of limits and of other types.
-template <bool kIntegers>
+/// Sums as codes, after what leanBytes names: without the jumps of the other activations, of limits and of other types.
+template <bool kIntegers, Lean kLean>
 struct LeanCodes {
+  const gemm::EpilogueParams& e;
   OwnChannels<1> own;
   LeanBytes lean;
 
-  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, const OwnChannels<1>& channels) : own(channels), lean(e) {
+  __device__ __forceinline__ LeanCodes(const gemm::EpilogueParams& e, const OwnChannels<1>& channels)
+      : e(e), own(channels), lean(e, kScalesFirst<kLean>) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) own.scale[half] *= lean.scale, own.bias[half] = lean.biasOf(own.bias[half]);
   }
 
   template <class Sum, int kRegisters>
   __device__ __forceinline__ uint32_t of(const Sum (&d)[kRegisters], int first) const {
-    const auto number = [&](int i) { return own.applied(static_cast<float>(d[first + i]), first + i); };
-    return lean.packed<kIntegers>(number(0), number(1), number(2), number(3));
+    float v[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) v[i] = own.applied(static_cast<float>(d[first + i]), first + i);
+    return lean.finished<kLean, kIntegers>(e, v, 0);
   }
 };
 

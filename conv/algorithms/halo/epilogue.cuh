@@ -10,6 +10,7 @@
 #include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/shared_memory.cuh"
+#include "common/ptx/wgmma_store.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/tile.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"

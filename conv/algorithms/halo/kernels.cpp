@@ -4,6 +4,7 @@
 
 #include "common/numerics/codec.hpp"
 #include "conv/algorithms/halo/shapes.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan::sm90::halo {
@@ -71,7 +72,7 @@ constexpr ShapeEntry kIntegerShapes[] = {SHIFTCONV_HALO_INTEGER_KERNELS(SHIFTCON
 
 /// Of 8-bit operands: a short epilogue, with output scale and zero point, and outputs of a type that they are staged as.
 bool isStaged(const Problem& p) {
-  const bool areIntegers = isInteger(p.inputType), isHalf = p.outputType == DataType::F16;
+  const bool areIntegers = isInteger(p.inputType), isHalf = bitsOf(p.outputType) == 16;
   const bool isByte = areIntegers ? p.outputType == DataType::S8 || p.outputType == DataType::U8 : p.outputType == DataType::E4M3;
   if (!(isByte || (isHalf && p.outScale == 1)) || p.hasResidual() || p.outputScale.blockSize != 0) return false;
   Problem others = p;
@@ -93,6 +94,13 @@ Problem withWholeRows(const Problem& p) {
 bool hasWholeRows(const Problem& p) {
   const int64_t whole = 16 / bytesOf(p.outputType);
   return p.k % whole == 0 && p.outputPitch() % whole == 0;
+}
+
+kernels::Lean leanActivated(const Problem& p) {
+  using kernels::Lean;
+  const Lean lean = leanOf(p);
+  if (bytesOf(p.inputType) == 1) return lean == Lean::Rectified || lean == Lean::Silu ? lean : Lean::No;
+  return lean == Lean::Rectified || lean == Lean::Residual ? Lean::No : lean;
 }
 
 std::string kindOf(const Problem& p) {

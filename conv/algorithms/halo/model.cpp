@@ -72,6 +72,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   }
   // Turned in shared memory and stored from registers, which nothing hides.
   if (shape.isFull()) epilogue *= problem.hasResidual() ? kFullWithResidual : kFull;
+  if (shape.isFull() && bytesOf(problem.inputType) == 1) epilogue *= kFullOfBytes;
   // Rows of outputs that are no multiple of 16 bytes leave element by element.
   if (shape.isFull() && problem.outputPitch() * g.outputBytes % 16 != 0) epilogue *= kSingleElements;
   if (p.split > 1) {

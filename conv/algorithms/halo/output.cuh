@@ -1,6 +1,7 @@
 // From the sums of a halo tile to its output: added up over the cluster, staged, and stored by the copy engine.
 #pragma once
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "conv/algorithms/halo/products.cuh"
 #include "conv/algorithms/halo/staging.cuh"
 #include "conv/kernels/cluster_sums.cuh"
+#include "conv/kernels/lean.cuh"
 
 namespace shiftconv::kernels::halo {
 
@@ -32,8 +34,12 @@ __device__ __forceinline__ void stageActivated(const Cta& cta, const typename Ct
   const Params& p = cta.params;
   const gemm::EpilogueParams& e = p.full.epilogue;
   if constexpr (kBytes) {
-    if (p.full.lean != Lean::No) {
-      const LeanCodes<kIntegers> codes(e, own);
+    if (p.full.lean == Lean::Rectified) {
+      const LeanCodes<kIntegers, Lean::Rectified> codes(e, own);
+      return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
+    }
+    if (p.full.lean == Lean::Silu) {
+      const LeanCodes<kIntegers, Lean::Silu> codes(e, own);
       return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
     }
   } else {
@@ -55,6 +61,8 @@ __device__ __forceinline__ void stageActivated(const Cta& cta, const typename Ct
     stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
   else if (e.outputType == gemm::NumberType::F16)
     stageBlock<__half, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
+  else if (e.outputType == gemm::NumberType::BF16)
+    stageBlock<__nv_bfloat16, kPixels, kMayBeFlat, BlockForm::Sums>(p, v, own, destination);
   else
     stageCodes<kPixels, kMayBeFlat>(
         p, destination, [&, codes = ByteCodes<kIntegers>(e)](int i) { return codes.of(v[i], v[i + 1], v[i + 2], v[i + 3]); });

@@ -105,7 +105,7 @@ struct SpreadChannels {
   __device__ __forceinline__ void load(const FullEpilogue& full, int32_t firstChannel) {
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i)
-      of[i].load(full.epilogue, full.lean != Lean::No, firstChannel + i * 32 + static_cast<int32_t>(threadIdx.x % 32));
+      of[i].load(full.epilogue, full.lean == Lean::Rectified, firstChannel + i * 32 + static_cast<int32_t>(threadIdx.x % 32));
   }
   __device__ __forceinline__ ByteChannel at(int first, uint32_t further) const {
     const auto lane = static_cast<int>(static_cast<uint32_t>(first % 32) + further);

@@ -44,9 +44,7 @@ __device__ __forceinline__ void stagePixelBytes(const Cta& cta, const typename C
 #pragma unroll
     for (int i = 0; i < 4 * kPixels; ++i) v[i] = static_cast<float>(d[i / 8][vector * 8 + i % 4 / 2 * 4 + i / 4 % 2 * 2 + i % 2]);
   };
-  const auto stageVector = [&](int vector, bool isLean, const ByteChannel(&channels)[4], float(&v)[4 * kPixels]) {
-    uint32_t words[kPixels];
-    packChannels<kIntegers>(p.full.epilogue, isLean, channels, v, words);
+  const auto stageVector = [&](int vector, uint32_t(&words)[kPixels]) {
 #pragma unroll
     for (uint32_t& word : words) word = neighbouringBytes(word);
     const uint32_t to =
@@ -56,14 +54,26 @@ __device__ __forceinline__ void stagePixelBytes(const Cta& cta, const typename C
     else
       ptx::storeMatrices(to, words[0], words[1]);
   };
-  if (p.full.lean != Lean::No) {
+  const auto stageEach = [&](auto&& pack) {
 #pragma unroll
     for (int vector = 0; vector < kVectors; ++vector) {
       ByteChannel channels[4];
       float v[4 * kPixels];
+      uint32_t words[kPixels];
       take(vector, channels, v);
-      stageVector(vector, true, channels, v);
+      pack(channels, v, words);
+      stageVector(vector, words);
     }
+  };
+  const gemm::EpilogueParams& e = p.full.epilogue;
+  using FourChannels = const ByteChannel(&)[4];
+  using Numbers = float(&)[4 * kPixels];
+  using Words = uint32_t(&)[kPixels];
+  if (p.full.lean == Lean::Rectified) {
+    stageEach(
+        [&](FourChannels channels, Numbers v, Words words) { packChannels<kIntegers, Lean::Rectified>(e, channels, v, words); });
+  } else if (p.full.lean == Lean::Silu) {
+    stageEach([&](FourChannels channels, Numbers v, Words words) { packChannels<kIntegers, Lean::Silu>(e, channels, v, words); });
   } else {
     // Activations are long: once in the program. Sums are indexed by constants only, so that they stay in registers.
 #pragma unroll 1
@@ -73,7 +83,9 @@ __device__ __forceinline__ void stagePixelBytes(const Cta& cta, const typename C
 #pragma unroll
       for (int taken = 0; taken < kVectors; ++taken)
         if (taken == vector) take(taken, channels, v);
-      stageVector(vector, false, channels, v);
+      uint32_t words[kPixels];
+      packChannels<kIntegers, Lean::No>(e, channels, v, words);
+      stageVector(vector, words);
     }
   }
 }

@@ -15,7 +15,6 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/limits.hpp"
-#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -345,10 +344,7 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   plan.kernelName = fmt::format("halo_sm90_{}_{}{}", kind, shape.isFull() ? "full_" : epilogue, shape.name);
   const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
   if (byThreads) storeByThreads(g, plan);
-  if (shape.activated) params.full.epilogue = epilogueOf(problem);
-  using kernels::Lean;
-  const Lean lean = leanOf(problem);
-  if (shape.activated && (isLeanBytes(problem) || (lean != Lean::Rectified && lean != Lean::Residual))) params.full.lean = lean;
+  if (shape.activated) params.full.epilogue = epilogueOf(problem), params.full.lean = leanActivated(problem);
   if (shape.isFull() || byThreads) {
     FullEpilogue& full = params.full;
     full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));

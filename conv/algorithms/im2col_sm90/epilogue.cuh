@@ -67,9 +67,7 @@ class Epilogue {
       if (e.bias != nullptr) fetched.bias[i] = biasNumber(biasOf(e), channel);
       if (!(kIsLean && kIsHalf) && e.columnScale != nullptr) fetched.scale[i] = e.columnScale[channel];
     }
-    if constexpr (kIsHalf) {
-      if (p_.residualWaits && finishes) fetchResidual(warp);
-    }
+    if (p_.residualWaits && finishes) fetchResidual(warp);
     return fetched;
   }
   /// To shared memory, where everybody finds them after the next barrier.
@@ -80,7 +78,7 @@ class Epilogue {
       if (own >= kChannels) continue;
       float bias = fetched.bias[i], scale = fetched.scale[i];
       if constexpr (kIsLean && !kIsHalf) {
-        const LeanBytes lean(p_.epilogue);
+        const LeanBytes lean(p_.epilogue, scalesFirst(p_.lean));
         bias = lean.biasOf(bias), scale = lean.factorOf(scale);
       }
       control_.bias[own] = bias;
@@ -92,14 +90,18 @@ class Epilogue {
     const uint32_t warp = threadIdx.x / 32;
     if constexpr (!kIsLean) {
       finishAny(sums, warp);
-    } else if constexpr (kIsHalf) {
-      withLean(p_.lean, [&](auto tag) {
-        stageLean<decltype(tag)::kLean>(sums, warp);
-        __syncwarp();
-        rows_.template copyPieces<2, 16>(warp);
-      });
     } else {
-      storeLeanBytes(sums, warp);
+      withLean(p_.lean, [&](auto tag) {
+        if constexpr (kIsHalf)
+          stageLean<decltype(tag)::kLean>(sums, warp);
+        else
+          stageLeanBytes<decltype(tag)::kLean>(sums, warp);
+      });
+      __syncwarp();
+      if constexpr (kIsHalf)
+        rows_.template copyPieces<2, 16>(warp);
+      else if (!rows_.inPieces([&](auto bytes) { copyOrdered<decltype(bytes)::value>(warp); }))
+        rows_.template copyUnaligned<1>(warp, [](const uint4& mixed) { return orderedChannels(mixed); });
     }
   }
 
@@ -128,14 +130,17 @@ class Epilogue {
         d[i] = sums[i];
     }
     scaleAndAddBias(d);
+    if (p_.residualWaits) awaitResidual();
     if constexpr (kIsHalf) {
-      if (p_.residualWaits) addWaitingResidual(d, warp);
-      stageHalves<typename Kind::Element>(d, warp);
-    } else if (p_.packed == Packed::Halves) {
-      stageHalves<__half>(d, warp);
-    } else {
+      if (p_.residualWaits) {
+#pragma unroll
+        for (int32_t j = 0; j < kFragments; j += 2) WaitingResidual<Kind, kChannels>(rows_, warp).addHalves(j, d + 4 * j);
+      }
+      stageHalves(d, warp);
+    } else if (p_.packed == Packed::Halves)
+      stageEitherHalves(d, warp);
+    else
       stageBytes(d, warp);
-    }
     return 0;
   }
 
@@ -148,17 +153,23 @@ class Epilogue {
   __device__ __forceinline__ void fetchResidual(uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     const auto* const residual = static_cast<const uint8_t*>(e.residual);
-    const auto fetchPieces = [&](auto bytes) {
-      constexpr int32_t kBytes = decltype(bytes)::value;
-      rows_.template forEachPiece<2, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
-        const auto* const from = exists ? residual + pixel * e.residualPitch + channel * 2 : residual;
-        ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
-      });
+    const auto fetchRows = [&](auto elementBytes, auto bytes) {
+      constexpr int32_t kElementBytes = decltype(elementBytes)::value, kBytes = decltype(bytes)::value;
+      constexpr int32_t kTogether = kIsHalf || kIsLean ? 8 : 1;  // kernels of bytes that load in pieces have no registers for more
+      rows_.template forEachPiece<kElementBytes, kBytes, kTogether>(
+          warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+            const auto* const from = exists ? residual + pixel * e.residualPitch + channel * kElementBytes : residual;
+            ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
+          });
     };
-    if constexpr (kIsLean)
-      fetchPieces(std::integral_constant<int32_t, 16>());
+    constexpr std::integral_constant<int32_t, 1> kOne;
+    constexpr std::integral_constant<int32_t, 2> kTwo;
+    if constexpr (kIsHalf && kIsLean)
+      fetchRows(kTwo, std::integral_constant<int32_t, 16>());
+    else if (!kIsHalf && (kIsLean || numerics::storageBits(e.residualType) == 8))
+      rows_.template inPieces<false>([&](auto bytes) { fetchRows(kOne, bytes); });
     else
-      rows_.template inPieces<false>(fetchPieces);
+      rows_.template inPieces<false>([&](auto bytes) { fetchRows(kTwo, bytes); });
     ptx::copyAsyncCommitGroup();  // site: residual_asked_for
   }
 
@@ -180,19 +191,6 @@ class Epilogue {
       forColumns(control_.bias, [&](int32_t j, float2 two) {
         d[4 * j] += two.x, d[4 * j + 1] += two.y, d[4 * j + 2] += two.x, d[4 * j + 3] += two.y;
       });
-  }
-
-  __device__ __forceinline__ void addWaitingResidual(float (&d)[kChannels / 2], uint32_t warp) const {
-    const float beta = p_.epilogue.beta;
-    awaitResidual();
-#pragma unroll
-    for (int32_t j = 0; j < kFragments; j += 2) {
-      uint32_t matrices[4];
-      ptx::loadMatrices(matrices, rows_.matrices(rows_.template begin<2>(warp), j));
-#pragma unroll
-      for (int32_t i = 0; i < 4; ++i)
-        addResidual<typename Kind::Element>(d[4 * j + 2 * i], d[4 * j + 2 * i + 1], beta, matrices[i]);
-    }
   }
 
   // ---- Outputs --------------------------------------------------------------------------------------------------------------
@@ -218,10 +216,14 @@ class Epilogue {
     }
   }
 
-  /// As isLeanBytes says. Words have a pair of channels of fragment j and one of j + 1, which `copyOrdered` tells apart.
-  __device__ __forceinline__ void storeLeanBytes(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
-    const LeanBytes lean(p_.epilogue);
+  /// The same of leanBytes. Words have a pair of channels of fragment j and one of j + 1, which `copyOrdered` tells apart. Those of
+  /// a residual are where those of the output will be.
+  template <Lean kLean>
+  __device__ __forceinline__ void stageLeanBytes(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
+    const LeanBytes lean(p_.epilogue, kScalesFirst<kLean>);
     const int32_t own = static_cast<int32_t>(threadIdx.x % 4 * 2);
+    const uint32_t pairs = rows_.pairsAt(warp);
+    if constexpr (kLean == Lean::Residual) awaitResidual();
     // Of rows g and g + 8, fragments j and j + 1.
     const auto wordsOf = [&](int32_t j, uint32_t(&words)[2]) {
       const auto two = [&](const float* values, int32_t i) { return *reinterpret_cast<const float2*>(values + (j + i) * 8 + own); };
@@ -236,7 +238,9 @@ class Epilogue {
           v[2 * i] = fmaf(static_cast<float>(pair[0]), factors[i].x, biases[i].x);
           v[2 * i + 1] = fmaf(static_cast<float>(pair[1]), factors[i].y, biases[i].y);
         }
-        words[row] = lean.packed<kHasIntegers>(v[0], v[1], v[2], v[3]);
+        uint32_t residual = 0;
+        if constexpr (kLean == Lean::Residual) residual = rows_.loadPairs(pairs, row, j);
+        words[row] = lean.finished<kLean, kHasIntegers>(p_.epilogue, v, residual);
       }
     };
     // As matrices of pairs of bytes: number m has rows 8 * (m % 2).., channels 16 * (m / 2).. from fragment j on.
@@ -244,18 +248,15 @@ class Epilogue {
     const uint32_t rows = rows_.template begin<1>(warp) + lane % 16 * stagedPitch(kChannels, 1) + lane / 16 * 16;
 #pragma unroll
     for (int32_t j = 0; j < kFragments; j += 4) {
-      uint32_t first[2], second[2];
+      uint32_t first[2], second[2] = {};
       wordsOf(j, first);
-      if (j + 2 < kFragments) {
-        wordsOf(j + 2, second);
+      if (j + 2 < kFragments) wordsOf(j + 2, second);
+      if constexpr (kLean == Lean::Residual) __syncwarp();  // site: residual_read
+      if (j + 2 < kFragments)
         ptx::storeMatrices(rows + j * 8, {first[0], first[1], second[0], second[1]});
-      } else {
+      else
         ptx::storeMatrices(rows + j * 8, first[0], first[1]);
-      }
     }
-    __syncwarp();
-    if (!rows_.inPieces([&](auto bytes) { copyOrdered<decltype(bytes)::value>(warp); }))
-      rows_.template copyUnaligned<1>(warp, [](const uint4& mixed) { return orderedChannels(mixed); });
   }
   /// Rows of such words to global memory.
   template <int32_t kBytes>
@@ -273,32 +274,34 @@ class Epilogue {
   /// of others, and one with any. (With one choice for all sums ptxas spills them, and a loop that is once in the program has to
   /// select its sums: on an H200 layers with SiLU took 1.02 times as long.)
   template <class Body>
-  __device__ __forceinline__ void forPairs(const float (&d)[kChannels / 2], bool activates, Body&& body) const {
+  __device__ __forceinline__ void forPairs(const float (&d)[kChannels / 2], uint32_t warp, bool activates, Body&& body) const {
     const auto forAll = [&](auto&& activate) {
 #pragma unroll
       for (int32_t j = 0; j < kFragments; j += 2) {
         float v[8];
 #pragma unroll
         for (int32_t i = 0; i < 8; ++i) v[i] = d[4 * j + i];
-        activate(v);
+        activate(j, v);
         body(j, v);
       }
     };
     if (kIsHalf && !activates)
-      forAll([](float(&)[8]) {});
+      forAll([](int32_t, float(&)[8]) {});
     else
-      forAll([&](float(&v)[8]) {
+      forAll([&](int32_t j, float(&v)[8]) {
+        // Here and not for all sums before, for which ptxas spills.
+        if (!kIsHalf && p_.residualWaits) WaitingResidual<Kind, kChannels>(rows_, warp).addHalves(j, v);
         if (activates) gemm::activate(p_.epilogue, v);
       });
   }
 
-  /// An activation or none, and outputs of 16 bits.
-  template <class Half>
+  /// An activation or none, and outputs of the operands' 16 bits.
   __device__ __forceinline__ void stageHalves(const float (&d)[kChannels / 2], uint32_t warp) const {
+    using Half = typename Kind::Element;
     const gemm::EpilogueParams& e = p_.epilogue;
     const bool rectifies = e.activation == gemm::Activation::Relu, activates = !rectifies && e.activation != gemm::Activation::None;
     const uint32_t least = leastPair<Half>(rectifies);
-    forPairs(d, activates, [&](int32_t j, const float(&v)[8]) {
+    forPairs(d, warp, activates, [&](int32_t j, const float(&v)[8]) {
       uint32_t matrices[4];
 #pragma unroll
       for (int32_t i = 0; i < 4; ++i) matrices[i] = atLeast<Half>(packPair<Half>(v[2 * i], v[2 * i + 1]), least);
@@ -306,33 +309,29 @@ class Epilogue {
     });
   }
 
-  /// Where a lane's pairs of 8-bit outputs wait.
-  __device__ __forceinline__ uint32_t stagedPairs(uint32_t warp) const {
-    const uint32_t lane = threadIdx.x % 32;
-    return rows_.template begin<1>(warp) + lane / 4 * stagedPitch(kChannels, 1) + lane % 4 * 2;
-  }
-  /// A lane's pairs of fragments j and j + 1, in both rows; `pack` makes bytes of four numbers.
-  template <class Pack>
-  static __device__ __forceinline__ void storePairs(uint32_t at, int32_t j, const float (&v)[8], Pack&& pack) {
+  /// The same of 8-bit operands: f16 or bf16.
+  __device__ __forceinline__ void stageEitherHalves(const float (&d)[kChannels / 2], uint32_t warp) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const bool isF16 = e.outputType == gemm::NumberType::F16;
+    forPairs(d, warp, e.activation != gemm::Activation::None, [&](int32_t j, const float(&v)[8]) {
+      uint32_t matrices[4];
 #pragma unroll
-    for (int32_t row = 0; row < 2; ++row) {
-      const uint32_t pairs = pack(v[2 * row], v[2 * row + 1], v[4 + 2 * row], v[5 + 2 * row]);
-      const uint32_t to = at + row * 8 * stagedPitch(kChannels, 1) + j * 8;
-      ptx::storeShared2Bytes(to, static_cast<uint16_t>(pairs));
-      ptx::storeShared2Bytes(to + 8, static_cast<uint16_t>(pairs >> 16));
-    }
+      for (int32_t i = 0; i < 4; ++i)
+        matrices[i] = isF16 ? packPair<__half>(v[2 * i], v[2 * i + 1]) : packPair<__nv_bfloat16>(v[2 * i], v[2 * i + 1]);
+      ptx::storeMatrices(rows_.matrices(rows_.template begin<2>(warp), j), matrices);
+    });
   }
 
   /// The same, an output scale and a zero point, and outputs of 8 bits: e4m3 of f32 sums, s8 or u8 of integers.
   __device__ __forceinline__ void stageBytes(const float (&d)[kChannels / 2], uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
-    const uint32_t at = stagedPairs(warp);
+    const uint32_t pairs = rows_.pairsAt(warp);
     const bool isSigned = e.outputType == gemm::NumberType::S8;
-    forPairs(d, e.activation != gemm::Activation::None, [&](int32_t j, const float(&v)[8]) {
+    forPairs(d, warp, e.activation != gemm::Activation::None, [&](int32_t j, const float(&v)[8]) {
       float scaled[8];
 #pragma unroll
       for (int32_t i = 0; i < 8; ++i) scaled[i] = v[i] * e.outputScale;
-      storePairs(at, j, scaled, [&](float a, float b, float c, float d) {
+      rows_.storePairs(pairs, j, scaled, [&](float a, float b, float c, float d) {
         if constexpr (kHasIntegers) {
           const auto number = [&](float one) { return gemm::integerOf(one, e.outputZeroPoint); };
           return isSigned ? ptx::packS8(number(a), number(b), number(c), number(d))

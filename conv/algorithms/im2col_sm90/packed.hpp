@@ -5,6 +5,7 @@
 
 #include "common/gemm/epilogue/params.hpp"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan::sm90 {
@@ -14,10 +15,12 @@ inline bool isHalf(DataType type) { return type == DataType::F16 || type == Data
 /// Output channels of a group.
 inline int64_t groupColumns(const Problem& p) { return p.k / p.groups; }
 
-/// The residual comes to shared memory during the products, in pieces of 4 bytes or more, to where outputs of 16 bits will be.
+/// The residual comes to shared memory during the products, in pieces of 4 bytes or more, to where outputs of its size will be.
 inline bool residualWaits(const Problem& p) {
-  return p.hasResidual() && isHalf(p.inputType) && p.residualType == p.inputType && bitsOf(p.outputType) != 8 && p.k % 2 == 0 &&
-         p.residualPitch() % 2 == 0;
+  const int64_t bits = bitsOf(p.residualType), inPiece = 32 / bits;
+  if (!p.hasResidual() || bits > 16 || p.k % inPiece != 0 || p.residualPitch() % inPiece != 0) return false;
+  if (bits == 8) return !isHalf(p.inputType) && p.residualType == p.outputType;
+  return (isHalf(p.inputType) ? p.residualType == p.inputType : isHalf(p.residualType)) && bitsOf(p.outputType) != 8;
 }
 
 /// Sums become outputs in the registers that they are in, where a type of that size ends the epilogue.
@@ -26,8 +29,10 @@ inline kernels::im2col::Packed packedOf(const Problem& p) {
   if (p.hasAmax || p.outputScale.blockSize != 0 || (p.hasResidual() && !residualWaits(p))) return Packed::No;
   const bool isBytes =
       p.inputType == DataType::E4M3 ? p.outputType == DataType::E4M3 : p.outputType == DataType::S8 || p.outputType == DataType::U8;
-  if (!isHalf(p.inputType) && isBytes) return Packed::Bytes;
-  return p.outputType == (isHalf(p.inputType) ? p.inputType : DataType::F16) && p.outScale == 1 ? Packed::Halves : Packed::No;
+  if (!isHalf(p.inputType) && isBytes)
+    return !p.hasResidual() || leanBytes(p) == kernels::Lean::Residual ? Packed::Bytes : Packed::No;
+  const bool isHalves = isHalf(p.inputType) ? p.outputType == p.inputType : isHalf(p.outputType);
+  return isHalves && p.outScale == 1 && (!p.hasResidual() || p.residualType == p.outputType) ? Packed::Halves : Packed::No;
 }
 
 /// What rows of outputs of 8 and 16 bits, and of a residual that waits, consist of: whole pieces of 16, 8 or 4 bytes, or else

@@ -50,8 +50,8 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t receivedBytes(int32_t split, int32_t cha
 /// there are no fewer CTAs than warpgroups.
 SHIFTCONV_HOST_DEVICE constexpr int32_t ownerOf(int32_t group, int32_t groups, int32_t split) { return group * split / groups; }
 
-/// How an epilogue ends whose sums stay in registers: an activation or none, and outputs of this size. Halves are f16 of 8-bit
-/// operands, else of the operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point. No: see PassedSums.
+/// How an epilogue ends whose sums stay in registers: an activation or none, and outputs of this size. Halves are f16 or bf16 of
+/// 8-bit operands, else of the operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point. No: see PassedSums.
 enum class Packed : uint8_t { No, Halves, Bytes };
 
 /// Of a matrix and its filter that threads copy.
@@ -82,10 +82,10 @@ struct Params {
   int32_t pixelsShift = 0;
   int32_t filterShift = 0;  ///< likewise 2^filterShift with neighbouring tiles of pixels, whose ranks are 2^pixelsShift apart
   Packed packed = Packed::No;
-  LeanFlags lean;                ///< of 16 bits: where outputs are whole 16 bytes
+  LeanFlags lean;                ///< of outputs of 16 bits: where rows are whole 16 bytes
   bool rectifiesNarrow = false;  ///< Lean::Rectified where they are not; the others are less frequent
   bool filterAhead = false;      ///< the filter is constant, and is read before the kernel ahead has ended
-  bool residualWaits = false;    ///< in shared memory, during the products; it and the operands have one type of 16 bits
+  bool residualWaits = false;    ///< in shared memory, during the products; see residualWaits of packed.hpp
   gemm::WindowParams window;     ///< rows are output pixels
   layout::FastDivisor positionsX, positionsY, positionsZ;
   /// Of a slice of the output. Where the input is split along the depth, tiles end with slices.

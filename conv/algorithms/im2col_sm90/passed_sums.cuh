@@ -15,23 +15,17 @@
 #include "common/ptx/wgmma_store.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
 #include "conv/algorithms/im2col_sm90/staged_rows.cuh"
+#include "conv/algorithms/im2col_sm90/waiting_residual.cuh"
 #include "conv/kernels/mixed_bytes.cuh"
 #include "conv/kernels/packing.cuh"
 
 namespace shiftconv::kernels::im2col {
-
-/// The residual that threads have asked for is there, for the whole warp.
-__device__ __forceinline__ void awaitResidual() {
-  ptx::copyAsyncWaitGroup<0>();  // site: residual_there
-  __syncwarp();                  // site: residual_there
-}
 
 template <class Kind, int kChannels>
 class PassedSums {
   using Sum = typename Kind::Sum;
   static constexpr int32_t kFragments = kChannels / 8;  ///< 8 columns of sums each
   static constexpr bool kIsHalf = Kind::kElementBytes == 2, kHasIntegers = std::is_same_v<Sum, int32_t>;
-  using Half = std::conditional_t<kIsHalf, typename Kind::Element, __half>;
 
  public:
   /// `scale` and `bias`: of the tile's channels, in shared memory.
@@ -46,7 +40,7 @@ class PassedSums {
     const gemm::EpilogueParams& e = rows_.params.epilogue;
     const bool isRaw = kHasIntegers && e.outputType == gemm::NumberType::S32;
     uint32_t largest = 0;
-    if (kIsHalf && rows_.params.residualWaits) awaitResidual();
+    if (rows_.params.residualWaits) awaitResidual();
 #pragma unroll 1
     for (int32_t first = 0; first < kFragments; first += kTogether) {
       float v[4 * kTogether];
@@ -55,9 +49,9 @@ class PassedSums {
       if (!isRaw) {
 #pragma unroll
         for (int32_t i = 0; i < kTogether; ++i) scaleAndAddBias(first + i, v + 4 * i);
-        if (kIsHalf && rows_.params.residualWaits) {
+        if (rows_.params.residualWaits) {
 #pragma unroll
-          for (int32_t i = 0; i < kTogether; i += 2) addWaitingResidual(warp, first + i, v + 4 * i);
+          for (int32_t i = 0; i < kTogether; i += 2) WaitingResidual<Kind, kChannels>(rows_, warp).add(first + i, v + 4 * i);
         } else if (__builtin_expect(e.residual != nullptr, 0)) {
           addResidualOfOtherType<kTogether>(warp, first, v);
         }
@@ -86,13 +80,6 @@ class PassedSums {
     v[0] = fmaf(v[0], x, bias.x), v[1] = fmaf(v[1], y, bias.y), v[2] = fmaf(v[2], x, bias.x), v[3] = fmaf(v[3], y, bias.y);
   }
 
-  /// To fragments j and j + 1.
-  __device__ __forceinline__ void addWaitingResidual(uint32_t warp, int32_t j, float* v) const {
-    uint32_t matrices[4];
-    ptx::loadMatrices(matrices, rows_.matrices(rows_.template begin<2>(warp), j));
-#pragma unroll
-    for (int32_t i = 0; i < 4; ++i) addResidual<Half>(v[2 * i], v[2 * i + 1], rows_.params.epilogue.beta, matrices[i]);
-  }
   /// To kCount fragments from j on, straight from global memory.
   template <int32_t kCount>
   __device__ __forceinline__ void addResidualOfOtherType(uint32_t warp, int32_t j, float (&v)[4 * kCount]) const {
@@ -155,14 +142,8 @@ class PassedSums {
   }
   /// A lane's pairs of fragments j and j + 1, in both rows.
   __device__ __forceinline__ void storeBytes(uint32_t warp, int32_t j, const float* v) const {
-    const uint32_t lane = threadIdx.x % 32;
-    const uint32_t at = rows_.template begin<1>(warp) + lane / 4 * stagedPitch(kChannels, 1) + lane % 4 * 2 + j * 8;
-#pragma unroll
-    for (int32_t row = 0; row < 2; ++row) {
-      const uint32_t pairs = packBytes(rows_.params.epilogue, v[2 * row], v[2 * row + 1], v[4 + 2 * row], v[5 + 2 * row]);
-      ptx::storeShared2Bytes(at + row * 8 * stagedPitch(kChannels, 1), static_cast<uint16_t>(pairs));
-      ptx::storeShared2Bytes(at + row * 8 * stagedPitch(kChannels, 1) + 8, static_cast<uint16_t>(pairs >> 16));
-    }
+    rows_.storePairs(rows_.pairsAt(warp), j, v,
+                     [&](float a, float b, float c, float d) { return packBytes(rows_.params.epilogue, a, b, c, d); });
   }
   __device__ __forceinline__ void storeWords(uint32_t warp, int32_t j, const float* v) const {
     const gemm::EpilogueParams& e = rows_.params.epilogue;

@@ -152,7 +152,7 @@ std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan
   params.residualWaits = residualWaits(p);
   params.pieceBytes = pieceBytesOf(p);
   params.epilogue = epilogueOf(p);
-  if (params.packed == Packed::Bytes && isLeanBytes(p)) params.lean = kernels::Lean::Rectified;
+  if (params.packed == Packed::Bytes) params.lean = leanBytes(p);
   if (isHalf(p.inputType) && params.packed != Packed::No) {
     const kernels::Lean lean = leanHalves(p);
     if (params.pieceBytes == 16) params.lean = lean;

@@ -36,19 +36,42 @@ struct StagedRows {
     const uint32_t lane = threadIdx.x % 32;
     return rows + lane % 16 * stagedPitch(kChannels, 2) + (static_cast<uint32_t>(j) + lane / 16) * 16;
   }
+  /// Where a lane's pairs of channels of 8 bits begin: its first row, fragment 0.
+  __device__ __forceinline__ uint32_t pairsAt(uint32_t warp) const {
+    const uint32_t lane = threadIdx.x % 32;
+    return begin<1>(warp) + lane / 4 * stagedPitch(kChannels, 1) + lane % 4 * 2;
+  }
+  static __device__ __forceinline__ uint32_t pairAt(uint32_t pairs, int32_t row, int32_t j) {
+    return pairs + static_cast<uint32_t>(row * 8 * stagedPitch(kChannels, 1) + j * 8);
+  }
+  /// Of fragments j and j + 1 in one of its two rows, that of j lowest.
+  static __device__ __forceinline__ uint32_t loadPairs(uint32_t pairs, int32_t row, int32_t j) {
+    return ptx::loadShared2Bytes(pairAt(pairs, row, j)) | ptx::loadShared2Bytes(pairAt(pairs, row, j + 1)) << 16;
+  }
+  /// Of fragments j and j + 1 in both rows; `pack` makes bytes of four numbers.
+  template <class Pack>
+  static __device__ __forceinline__ void storePairs(uint32_t pairs, int32_t j, const float* v, Pack&& pack) {
+#pragma unroll
+    for (int32_t row = 0; row < 2; ++row) {
+      const uint32_t both = pack(v[2 * row], v[2 * row + 1], v[4 + 2 * row], v[5 + 2 * row]);
+      ptx::storeShared2Bytes(pairAt(pairs, row, j), static_cast<uint16_t>(both));
+      ptx::storeShared2Bytes(pairAt(pairs, row, j + 1), static_cast<uint16_t>(both >> 16));
+    }
+  }
   /// Calls body(address, pixel, channel, exists) for the pieces of the warp's rows: neighbouring lanes have neighbouring pieces.
-  template <int32_t kElementBytes, int32_t kBytes, class Body>
+  template <int32_t kElementBytes, int32_t kBytes, int32_t kTogether = 8, class Body>
   __device__ __forceinline__ void forEachPiece(uint32_t warp, Body&& body) const {
     constexpr int32_t kPieces = kChannels * kElementBytes / kBytes, kTurns = (16 * kPieces + 31) / 32;
-    constexpr int32_t kUnrolled = kTurns < 8 ? kTurns : 8;
+    constexpr int32_t kUnrolled = kTurns < kTogether ? kTurns : kTogether;
     constexpr bool kAreWhole = 16 * kPieces % 32 == 0;
 #pragma unroll kUnrolled
     for (int32_t i = 0; i < kTurns; ++i) {
       const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces, column = piece % kPieces;
+      if (!kAreWhole && row >= 16) continue;  // the next warp's rows
       const int32_t pixel = firstPixel + static_cast<int32_t>(warp) * 16 + row;
       const int32_t channel = firstChannel + column * (kBytes / kElementBytes);
       body(begin<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + column * kBytes), pixel,
-           channel, (kAreWhole || row < 16) && pixel < endPixel && channel < endChannel);
+           channel, pixel < endPixel && channel < endChannel);
     }
   }
   /// Calls body(bytes) with what rows consist of; false where that is single elements, and kMayBeElements.

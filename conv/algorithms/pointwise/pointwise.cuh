@@ -385,7 +385,7 @@ class Cta {
     for (int32_t row = 0; row < kRows; ++row) segment(row, v + row * kSegmentChannels);
     uint32_t words[kRows * Own::kWords];
     if (p_.lean.rectified && mayBeLean()) {
-      own.finishLean(p_.epilogue, v, words);
+      own.template finishLean<Lean::Rectified>(p_.epilogue, v, words);
       forRows([&](int32_t row, int32_t pixel, uint8_t*) {
         const uint32_t ofRow[Own::kWords] = {words[row * Own::kWords], words[row * Own::kWords + 1]};
         Own::storeWhole(p_.epilogue, pixel, channel, ofRow);

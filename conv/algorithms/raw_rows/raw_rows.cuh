@@ -366,6 +366,7 @@ class Cta {
 
   template <Lean kLean>
   __device__ __forceinline__ void finishLean(int32_t first, const Tile& tile) const {
+    if constexpr (kDecodes) return finishBytes<kLean>(first, tile);
     // For what would be carried through the products ptxas spills on sm_100a, at 64 channels.
     const int32_t channel = firstChannel_ + ptx::workedOutHere(static_cast<int32_t>(threadIdx.x)) % 4 * kSegmentColumns;
     const gemm::EpilogueParams& e = p_.epilogue;
@@ -405,6 +406,7 @@ class Cta {
     }
   }
 
+  template <Lean kLean>
   __device__ __forceinline__ void finishBytes(int32_t first, const Tile& tile) const {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns, columns = p_.epilogue.columns;
 #pragma unroll
@@ -420,7 +422,7 @@ class Cta {
         segment(i, which, v);
         uint32_t words[kSegmentColumns / 4];
         if constexpr (kIsLean) {
-          own.finishLean(p_.epilogue, v, words);
+          own.template finishLean<kLean>(p_.epilogue, v, words);
           if (output >= 0) own.storeWhole(p_.epilogue, output, channel + which * 32, words);
         } else {
           own.finish(p_.epilogue, v, words);
@@ -431,9 +433,7 @@ class Cta {
   }
 
   __device__ __forceinline__ void finish(int32_t first, const Tile& tile, uint32_t& largest) const {
-    if constexpr (kIsLean && kDecodes)
-      finishBytes(first, tile);
-    else if constexpr (kIsLean)
+    if constexpr (kIsLean)
       withLean(p_.lean, [&](auto tag) { finishLean<decltype(tag)::kLean>(first, tile); });
     else
       finishAny(first, tile, largest);
@@ -465,7 +465,7 @@ class Cta {
     }
     // At two segments ptxas would spill for it.
     if constexpr (kDecodes && kSegments == 1) {
-      if (p_.plain) return finishBytes(first, tile);
+      if (p_.plain) return finishBytes<Lean::No>(first, tile);
     }
     // One copy of the whole epilogue, which takes segments of two pixels from among the registers.
 #pragma unroll 1

@@ -64,6 +64,10 @@ void modelThin(const Problem& p, double bytes, const device::Properties& propert
                                         plan.tile.pixels * plan.tile.channels / 64 + (params.taps > 1 ? 30 : 4) * vectors);
   // To f16, of a pair of 8-bit floats; counted in the source. Integers are multiplied as they are, twice as fast.
   const double ofPair = bitsOf(p.inputType) != 8 || isInteger(p.inputType) ? 0 : 1;
+  const double finishing = params.isWhole && bitsOf(p.inputType) == 8
+                               ? static_cast<double>(warps / plan.split * ctasOfOne) * plan.tile.pixels * plan.tile.channels / 32 *
+                                     kWholeInstructionsOfBytes
+                               : 0;
   const double decoding = blocks * (plan.tile.pixels + plan.tile.channels) / 8 * (kMostVector / 2) * ofPair;
   const double memory = bytes / rates.of(Resource::DeviceMemory);
   struct {
@@ -73,7 +77,7 @@ void modelThin(const Problem& p, double bytes, const device::Properties& propert
                       {distinct / kL2BytesPerClock, Resource::L2ToShared},
                       {loaded / kLoadBytesPerClock, Resource::SharedReads},
                       {products / rates.of(Resource::WarpProducts), Resource::TensorCore},
-                      {(instructions + decoding) / kInstructionsPerClock, Resource::CudaCores},
+                      {(instructions + decoding + finishing) / kInstructionsPerClock, Resource::CudaCores},
                       {memory, Resource::DeviceMemory}};
   const auto& slowest =
       *std::max_element(std::begin(limits), std::end(limits), [](const auto& a, const auto& b) { return a.clocks < b.clocks; });

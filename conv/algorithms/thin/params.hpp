@@ -67,6 +67,7 @@ struct Params {
   /// The whole epilogue. Else a bias, an activation, and of 16 bits a residual and outputs of the operands' type,
   /// of 8 bits what PlainBytes has.
   bool isWhole = false;
+  bool hasHalves = false;  ///< outputs of 16 bits of 8-bit operands
   bool relu = false;
   LeanFlags lean;  ///< where a thread stores its outputs at once
   Axis width;

@@ -39,9 +39,10 @@ int32_t commonVector(std::initializer_list<int64_t> lengths) {
   return 1 << std::countr_zero(bits);
 }
 
-/// Whether alpha, a bias, a residual and an activation are all, and everything has the operands' type.
+/// Whether alpha, a bias, a residual and an activation are all, and everything has the operands' type; or, of 8 bits, what
+/// PlainBytes has.
 bool hasShortEpilogue(const Problem& p) {
-  if (isPlainBytes(p)) return true;
+  if (isPlainBytes(p) || isPlainHalves(p)) return true;
   Problem rest = p;
   rest.activation = Activation::None;
   rest.alpha = 1;
@@ -90,6 +91,7 @@ ThinPlan commonPlan(const Problem& p) {
   params.groupOutputs = static_cast<int32_t>(p.k / p.groups);
   params.groupBytes = static_cast<int32_t>(p.groupChannels() * elementBytes);
   params.isWhole = !hasShortEpilogue(p);
+  params.hasHalves = isPlainHalves(p);
   params.lean = leanOf(p);
   params.relu = p.activation == Activation::Relu;
   params.inputs = decodingOf(p, p.inputType);
@@ -104,6 +106,7 @@ void complete(const Problem& p, double bytes, const device::Properties& properti
   Params& params = plan.params;
   const int64_t own = threadChannels(plan.tile.channels);
   if (params.storeElements < own || p.k / p.groups % own != 0) params.lean = {};
+  if (params.lean != kernels::LeanFlags()) params.isWhole = false;
   const int64_t groupTiles = ceilDivide(p.k / p.groups, plan.tile.channels);
   params.groupTiles = divisor(groupTiles);
   params.channelTiles = static_cast<int32_t>(p.groups * groupTiles);

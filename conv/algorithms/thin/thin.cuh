@@ -110,14 +110,13 @@ class Warp {
     sums_.addChains(areIntegers());
     if (!kIsLean && p_.isWhole) return finishWhole();
     if (split() > 1) exchange();
-    if constexpr (kDecodes) {
-      if (areIntegers()) sums_.makeFloats();
-      forOwnRows([&](int32_t row) { storeBytes(row); });
-    } else if constexpr (kIsLean) {
+    if (areIntegers()) sums_.makeFloats();
+    if constexpr (kIsLean)
       withLean(p_.lean, [&](auto tag) { forOwnRows([&](int32_t row) { storeLean<decltype(tag)::kLean>(row); }); });
-    } else {
+    else if constexpr (kDecodes)
+      forOwnRows([&](int32_t row) { storeBytes(row); });
+    else
       forOwnRows([&](int32_t row) { store(row); });
-    }
   }
 
   /// The sums are bits of s32.
@@ -279,6 +278,7 @@ class Warp {
     if (!kIsLean && p_.isWhole) return;
     if constexpr (kDecodes) {
       ofBytes_.load(p_.epilogue, channel_, channelEnd_);
+      if (kIsLean && p_.epilogue.residual != nullptr) loadResidualBytes();
       return;
     }
     if (p_.epilogue.bias != nullptr) loadBias(biasOf(p_.epilogue), channel_, channelEnd_, bias_);
@@ -296,6 +296,24 @@ class Warp {
 #pragma unroll
         for (int32_t i = 0; i < kOwn; ++i)
           if (channel_ + i < channelEnd_) residual_[row][i / 2] |= static_cast<uint32_t>(from[i]) << (i % 2 * 16);
+      }
+    }
+  }
+
+  /// Of own rows, whole: see Params::lean.
+  __device__ __forceinline__ void loadResidualBytes() {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    if (channel_ >= channelEnd_) return;
+#pragma unroll
+    for (int32_t row = 0; row < kRows; ++row) {
+      if (!isOwn(row)) continue;
+      const auto* const from =
+          static_cast<const uint8_t*>(e.residual) + rowPixel(row) * static_cast<uint64_t>(e.residualPitch) + channel_;
+      if constexpr (kOwn == 8) {
+        const auto two = *reinterpret_cast<const uint2*>(from);
+        residual_[row][0] = two.x, residual_[row][1] = two.y;
+      } else {
+        residual_[row][0] = kOwn == 4 ? *reinterpret_cast<const uint32_t*>(from) : *reinterpret_cast<const uint16_t*>(from);
       }
     }
   }
@@ -346,28 +364,38 @@ class Warp {
     float v[kOwn];
 #pragma unroll
     for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i);
-    uint32_t words[PlainBytes<kOwn>::kWords];
-    const auto pixel = static_cast<int32_t>(rowPixel(row));
-    if constexpr (kIsLean) {
-      if (channel_ >= channelEnd_) return;
-      ofBytes_.finishLean(p_.epilogue, v, words);
-      ofBytes_.storeWhole(p_.epilogue, pixel, channel_, words);
-    } else {
-      ofBytes_.finish(p_.epilogue, v, words);
-      ofBytes_.store(p_.epilogue, pixel, channel_, channelEnd_, words);
+    if (p_.hasHalves) {
+      ofBytes_.activate(p_.epilogue, v);
+      return storePairs(row, p_.epilogue.outputType == gemm::NumberType::F16 ? packedAs<__half>(v) : packedAs<__nv_bfloat16>(v));
     }
+    uint32_t words[PlainBytes<kOwn>::kWords];
+    ofBytes_.finish(p_.epilogue, v, words);
+    ofBytes_.store(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel_, channelEnd_, words);
+  }
+  template <Lean kLean>
+  __device__ __forceinline__ void storeLeanBytes(int32_t row) {
+    float v[kOwn];
+    uint32_t residual[PlainBytes<kOwn>::kWords], words[PlainBytes<kOwn>::kWords];
+#pragma unroll
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i), residual[i / 4] = residual_[row][i / 4];
+    ofBytes_.template finishLean<kLean>(p_.epilogue, v, residual, words);
+    ofBytes_.storeWhole(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel_, words);
   }
 
   template <Lean kLean>
   __device__ __forceinline__ void storeLean(int32_t row) {
     if (channel_ >= channelEnd_) return;
-    float v[kOwn];
+    if constexpr (kDecodes) {
+      storeLeanBytes<kLean>(row);
+    } else {
+      float v[kOwn];
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i) + bias_[i];
-    Pairs out;
-    packLean<Element, kLean>(p_.epilogue, leastPair<Element>(p_.relu), v, residual_[row], out.pair);
-    *reinterpret_cast<Pairs*>(static_cast<uint16_t*>(p_.epilogue.output) +
-                              rowPixel(row) * static_cast<uint64_t>(p_.epilogue.outputPitch / kElementBytes) + channel_) = out;
+      for (int32_t i = 0; i < kOwn; ++i) v[i] = sums_.of(row, i) + bias_[i];
+      Pairs out;
+      packLean<Element, kLean>(p_.epilogue, leastPair<Element>(p_.relu), v, residual_[row], out.pair);
+      *reinterpret_cast<Pairs*>(static_cast<uint16_t*>(p_.epilogue.output) +
+                                rowPixel(row) * static_cast<uint64_t>(p_.epilogue.outputPitch / kElementBytes) + channel_) = out;
+    }
   }
 
   __device__ __forceinline__ void store(int32_t row) {
@@ -384,9 +412,18 @@ class Warp {
     }
     if (!p_.relu) gemm::activate(p_.epilogue, v);
     const uint32_t least = leastPair<Element>(p_.relu);
+    Pairs out = packedAs<Element>(v);
+    for (uint32_t& pair : out.pair) pair = atLeast<Element>(pair, least);
+    storePairs(row, out);
+  }
+  template <class Half>
+  static __device__ __forceinline__ Pairs packedAs(const float (&v)[kOwn]) {
     Pairs out;
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; i += 2) out.pair[i / 2] = atLeast<Element>(packPair<Element>(v[i], v[i + 1]), least);
+    for (int32_t i = 0; i < kOwn; i += 2) out.pair[i / 2] = packPair<Half>(v[i], v[i + 1]);
+    return out;
+  }
+  __device__ __forceinline__ void storePairs(int32_t row, const Pairs& out) {
     auto* const to = static_cast<uint16_t*>(p_.epilogue.output) +
                      rowPixel(row) * static_cast<uint64_t>(p_.epilogue.outputPitch / kElementBytes) + channel_;
     if (p_.storeElements >= kOwn && channel_ + kOwn <= channelEnd_) {
