@@ -3,7 +3,7 @@
 //
 // With ReLU or nothing the output's scale goes into the factors and biases of the channels, which leaves one multiplication and
 // addition for a number, and one for its residual: exactly where the scale is 1, else with another rounding each
-// (common/gemm/reference/epilogue_reference.cpp). ReLU comes last, on codes: conversion keeps the sign, and NaN has none.
+// (foldedError of conv/reference/general_convolution.cpp). ReLU comes last, on codes: conversion keeps the sign, and NaN has none.
 #pragma once
 
 #include <cstdint>

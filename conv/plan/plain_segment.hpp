@@ -22,7 +22,7 @@ inline bool hasPlainSumsOfBytes(const Problem& p) {
   return bytesOf(p.inputType) == 1 && !p.hasAmax && p.rounding == Rounding::Once && p.inputZeroPoint == 0 &&
          p.filterZeroPoint == 0 && p.inputScale.blockSize == 0 && p.outputScale.blockSize == 0;
 }
-/// Those without zero points and with outputs of 8 bits: e4m3 of floats and any of integers.
+/// Of those, outputs of 8 bits: e4m3 of floats and any of integers.
 inline bool hasOutputsOfBytes(const Problem& p) {
   const auto isFloat = [](DataType type) { return type == DataType::E4M3 || type == DataType::E5M2; };
   const bool hasTypes = isInteger(p.inputType) ? p.outputType == DataType::S8 || p.outputType == DataType::U8

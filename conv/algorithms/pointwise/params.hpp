@@ -31,6 +31,7 @@ inline constexpr Instance kByteInstances[] = {{8, 2, 16}, {8, 2, 32},  {8, 4, 16
 
 /// By registers: a tile's pixels as operands, the next one's as they come, its sums, and what the rest takes.
 SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(int32_t elementBytes, Instance i) {
+  // Two more of bytes, where the whole epilogue decodes residuals of e4m3: without them ptxas spills at 3 steps.
   const int32_t registers = i.pixels / 8 * i.steps * (2 + elementBytes) + i.pixels / 8 * 8 + (elementBytes == 1 ? 47 : 45);
   return registers <= 80 ? 3 : registers <= 150 ? 2 : 1;
 }
