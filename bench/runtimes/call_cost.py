@@ -41,7 +41,7 @@ def call_costs(device):
     x = torch.randn(1, 16, 8, 8).to(device, torch.float16).contiguous(memory_format=torch.channels_last)
     w = torch.randn(16, 16, 1, 1).to(device, torch.float16).contiguous(memory_format=torch.channels_last)
     bias, out = torch.randn(16).to(device), torch.empty_like(x)
-    text = "1 0 1 1 relu 0.0 0.0 default "
+    text = "1 0 1 1 relu 0.0 0.0 0 default "
     ways = {
         "empty_us": lambda: OPERATORS._nothing.default(x, w, bias, activation="relu", y=out),
         "empty_prepared_us": lambda: OPERATORS._nothing_prepared.default(x, w, bias, None, None, text, out),

@@ -117,7 +117,7 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem) {
   if (Status status = readFlag("has_amax", p.has_amax, problem.hasAmax); !status.ok()) return status;
   if (Status status = readFlag("transposed", p.transposed, problem.transposed); !status.ok()) return status;
   if (Status status = readFlag("filter_flipped", p.filter_flipped, problem.filterFlipped); !status.ok()) return status;
-  if (p.reserved != 0) return invalid(fmt::format("shiftconv_problem.reserved must be 0, but is {}", p.reserved));
+  if (Status status = readFlag("residual_last", p.residual_last, problem.residualLast); !status.ok()) return status;
   for (const auto& [from, to] : kLengths) problem.*to = p.*from;
   for (const auto& [from, to] : kTypes) problem.*to = static_cast<DataType>(p.*from);
   for (const auto& [from, to] : kScales) problem.*to = fromC(p.*from);
@@ -139,7 +139,8 @@ Status toC(const Problem& problem, shiftconv_problem_t* target) {
         {problem.isUpsampled(), "upsampled", offsetof(shiftconv_problem_t, split_c)},
         {problem.hasChannelsFirst(), "in NCHW", offsetof(shiftconv_problem_t, split_c)},
         {problem.isSplit(), "one of a split input", offsetof(shiftconv_problem_t, filter_flipped)},
-        {problem.filterFlipped, "one with a flipped filter", offsetof(shiftconv_problem_t, reserved)}})
+        {problem.filterFlipped, "one with a flipped filter", offsetof(shiftconv_problem_t, residual_last)},
+        {problem.residualLast, "one whose residual is added last", sizeof(shiftconv_problem_t)}})
     if (isAsked && target->size < firstSize)
       return invalid(fmt::format("the problem is {}, but shiftconv_problem.size is {}, that of a version without such problems",
                                  what, target->size));
@@ -154,6 +155,7 @@ Status toC(const Problem& problem, shiftconv_problem_t* target) {
   p.has_amax = problem.hasAmax;
   p.transposed = problem.transposed;
   p.filter_flipped = problem.filterFlipped;
+  p.residual_last = problem.residualLast;
   p.compute = static_cast<int32_t>(problem.compute);
   p.activation = static_cast<int32_t>(problem.activation);
   p.rounding = static_cast<int32_t>(problem.rounding);

@@ -37,13 +37,17 @@ __device__ __forceinline__ bool withLean(const LeanFlags& lean, Body&& body) {
     body(LeanTag<Lean::Clamp>());
     return true;
   }
+  if (lean.siluResidual) {
+    body(LeanTag<Lean::SiluResidual>());
+    return true;
+  }
   return false;
 }
 
-/// What comes before packing. kMostSilu: see silu.
+/// What comes before packing, but for a residual, which is added before ReLU or after SiLU. kMostSilu: see silu.
 template <Lean kLean, int32_t kMostSilu = 4, int32_t kCount>
 __device__ __forceinline__ void activateLean(float (&v)[kCount]) {
-  if constexpr (kLean == Lean::Silu) gemm::silu<kMostSilu>(v);
+  if constexpr (kLean == Lean::Silu || kLean == Lean::SiluResidual) gemm::silu<kMostSilu>(v);
   if constexpr (kLean == Lean::HardSwish) {
 #pragma unroll
     for (float& one : v) one = gemm::hardSwishOf(one);
@@ -66,11 +70,11 @@ template <class Element, Lean kLean, int32_t kMostSilu = 4, int32_t kCount>
 __device__ __forceinline__ void packLean(const gemm::EpilogueParams& e, uint32_t least, float (&v)[kCount],
                                          const uint32_t (&residual)[kCount / 2], uint32_t (&packed)[kCount / 2]) {
   static_assert(kLean != Lean::No);
-  if constexpr (kLean == Lean::Residual) {
+  activateLean<kLean, kMostSilu>(v);
+  if constexpr (kAddsResidual<kLean>) {
 #pragma unroll
     for (int32_t i = 0; i < kCount; i += 2) addResidual<Element>(v[i], v[i + 1], e.beta, residual[i / 2]);
   }
-  activateLean<kLean, kMostSilu>(v);
 #pragma unroll
   for (int32_t i = 0; i < kCount; i += 2) packed[i / 2] = limitLean<Element, kLean>(e, least, packPair<Element>(v[i], v[i + 1]));
 }

@@ -48,9 +48,9 @@ struct LeanBytes {
   /// The same of sums with their factor and bias, after what kLean has besides. `residual`: codes of the output's type.
   template <Lean kLean, bool kIntegers>
   __device__ __forceinline__ uint32_t finished(const gemm::EpilogueParams& e, float (&v)[4], uint32_t residual) const {
-    if constexpr (kLean == Lean::Residual)
+    if constexpr (kLean == Lean::Silu || kLean == Lean::SiluResidual) gemm::silu(v);
+    if constexpr (kAddsResidual<kLean>)
       ResidualBytes<kIntegers>(kIntegers ? gemm::NumberType::S8 : gemm::NumberType::E4M3).add(e.beta * scale, residual, v);
-    if constexpr (kLean == Lean::Silu) gemm::silu(v);
     if constexpr (!kScalesFirst<kLean>) {
 #pragma unroll
       for (float& one : v) {

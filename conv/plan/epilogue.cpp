@@ -29,6 +29,7 @@ EpilogueParams epilogueOf(const Problem& p) {
   epilogue.beta = p.beta;
   epilogue.residualType = numberType(p.residualType);
   epilogue.residualPitch = p.residualPitch() * bytesOf(p.residualType);
+  epilogue.residualLast = p.addsResidualLast();
   epilogue.activation = static_cast<gemm::Activation>(p.activation);
   epilogue.activationA = p.activationA;
   epilogue.activationB = p.activationB;

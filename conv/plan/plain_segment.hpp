@@ -11,11 +11,14 @@
 namespace shiftconv::plan {
 
 /// Everything of one 16-bit type, alpha, a bias of any type, a residual and an activation after the sums, and nothing else.
-inline bool isPlainSegment(const Problem& p) {
+inline bool hasPlainSumsOfHalves(const Problem& p) {
   return (p.inputType == DataType::F16 || p.inputType == DataType::BF16) && p.outputType == p.inputType && p.outScale == 1 &&
          !p.hasChannelScale && !p.hasAmax && p.rounding == Rounding::Once && p.outputZeroPoint == 0 &&
          p.outputScale.blockSize == 0 && (!p.hasResidual() || p.residualType == p.outputType);
 }
+
+/// The same but for a residual after the activation.
+inline bool isPlainSegment(const Problem& p) { return hasPlainSumsOfHalves(p) && !p.addsResidualLast(); }
 
 /// 8-bit operands, and nothing after the sums but scales, a bias, a residual, an activation and an output scale.
 inline bool hasPlainSumsOfBytes(const Problem& p) {
@@ -41,6 +44,7 @@ inline bool isPlainHalves(const Problem& p) {
 /// By residual and activation alone.
 inline kernels::Lean leanActivation(const Problem& p, bool clamps) {
   using kernels::Lean;
+  if (p.addsResidualLast()) return p.activation == Activation::Silu ? Lean::SiluResidual : Lean::No;
   if (p.activation == Activation::None || p.activation == Activation::Relu)
     return p.hasResidual() ? Lean::Residual : Lean::Rectified;
   if (p.hasResidual()) return Lean::No;
@@ -71,6 +75,6 @@ inline kernels::Lean leanHalves(const Problem& p) {
 /// What ends the names of kernels that have nothing else.
 inline std::string_view leanSuffix(const kernels::LeanFlags& lean) { return lean == kernels::LeanFlags() ? "" : "_lean"; }
 
-inline kernels::Lean leanOf(const Problem& p) { return isPlainSegment(p) ? leanHalves(p) : leanBytes(p); }
+inline kernels::Lean leanOf(const Problem& p) { return hasPlainSumsOfHalves(p) ? leanHalves(p) : leanBytes(p); }
 
 }  // namespace shiftconv::plan

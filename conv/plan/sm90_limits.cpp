@@ -91,6 +91,7 @@ std::string beyondPlainEpilogue(const Problem& p) {
   if (p.hasAmax) return "there is an amax";
   if (p.rounding != Rounding::Once) return "rounding is separate";
   if (p.outputZeroPoint != 0) return fmt::format("output_zero_point is {}", p.outputZeroPoint);
+  if (p.addsResidualLast()) return "the residual is added after the activation (residual_last)";
   if (p.activation != Activation::None && p.activation != Activation::Relu && !clampsToOutputs(p))
     return fmt::format("activation is {}", nameOf(p.activation));
   return {};

@@ -31,6 +31,7 @@ std::string describeEpilogue(const Problem& p) {
   if (p.activation != Activation::None) text += fmt::format(" {}", nameOf(p.activation));
   if (parameterCount(p.activation) > 0) text += fmt::format(" {}", p.activationA);
   if (parameterCount(p.activation) > 1) text += fmt::format(",{}", p.activationB);
+  if (p.residualLast) text += " residual_last";
   if (p.hasAmax) text += " amax";
   if (p.rounding == Rounding::Separate) text += " rounding separate";
   return text + real("out_scale", p.outScale, 1);

@@ -245,9 +245,8 @@ class Parser {
     for (std::string_view word; next("", word);)
       if (!outputNumber(word) && !epilogue(word) && !activation(word))
         fail(
-            "{} is no word of the output; known are pitch, alpha, channel_scale, bias, residual, residual_type, "
-            "residual_pitch, "
-            "amax, rounding, nchw, out_scale, zero, scale and the activations",
+            "{} is no word of the output; known are pitch, alpha, channel_scale, bias, residual, residual_type, residual_pitch, "
+            "residual_last, amax, rounding, nchw, out_scale, zero, scale and the activations",
             quoted(word));
   }
 
@@ -277,6 +276,8 @@ class Parser {
       if (const auto type = dataTypeNamed(words_.peek())) p_.biasType = words_.type("the bias' type");
     } else if (word == "residual_type") {
       p_.residualType = words_.type("the residual's type");
+    } else if (word == "residual_last") {
+      p_.residualLast = true;
     } else if (word == "amax") {
       p_.hasAmax = true;
     } else if (word == "nchw") {

@@ -27,6 +27,8 @@ struct BlockScale {
 ///                                 q*strideW + s*dilationW - padLeft, g*C/groups + c] - inputZeroPoint)
 ///                             * (filter[k,t,r,s,c] - filterZeroPoint)             with g = k / (K/groups)
 ///   v   = activation(alpha * channelScale[k] * sum + bias[k] + beta * residual[n,z,p,q,k])
+/// or, with residualLast,
+///   v   = activation(alpha * channelScale[k] * sum + bias[k]) + beta * residual[n,z,p,q,k]
 ///   out = convert(v * outScale) + outputZeroPoint,   amax = max(amax, |v|)
 /// With `transposed` it is the gradient of such a convolution by its input, as ConvTranspose computes it: input pixel (d, h, w)
 /// adds to output pixel (d*strideD + t*dilationD - padFront, ...), so that
@@ -37,9 +39,8 @@ struct BlockScale {
 /// A flipped filter lies with its taps in reverse order along each axis, as in a convolution in the mathematical sense: tap (t,r,s)
 /// of the formulas is filter[k, T-1-t, R-1-r, S-1-s, c] of the tensor. A split input lies in two tensors: the first splitC channels
 /// of all pixels, or the first splitD slices of all images, in the first, the others in the second. Each is dense but for its pixel
-/// pitch. With Rounding::Separate v is made in steps, each of which rounds to the output's type: alpha * sum, * channelScale, +
-/// bias,
-/// + beta * residual, activation.
+/// pitch. With Rounding::Separate v is made in steps, each of which rounds to the output's type: alpha * sum, * channelScale,
+/// + bias, + beta * residual, activation; with residualLast the last two change places.
 /// Taps that fall outside the image contribute exactly 0. Where the filter holds Inf or NaN there, the reference and shift_window
 /// skip them; shift_stream multiplies zeros and gives NaN.
 struct Problem {
@@ -69,6 +70,7 @@ struct Problem {
   bool hasAmax = false;                                                  ///< f32[1]
   Activation activation = Activation::None;
   float activationA = 0, activationB = 0;
+  bool residualLast = false;  ///< the residual is added after the activation
   Rounding rounding = Rounding::Once;
   Layout inputLayout = Layout::ChannelsLast;
   Layout outputLayout = Layout::ChannelsLast;  ///< of the residual, too
@@ -105,6 +107,8 @@ struct Problem {
   int64_t outputPitch() const { return outputPixelPitch ? outputPixelPitch : k; }
   int64_t residualPitch() const { return residualPixelPitch ? residualPixelPitch : k; }
   bool hasResidual() const { return beta != 0; }
+  /// Whether the residual is added to what an activation gives.
+  bool addsResidualLast() const { return residualLast && hasResidual() && activation != Activation::None; }
   bool hasChannelsFirst() const { return inputLayout == Layout::ChannelsFirst || outputLayout == Layout::ChannelsFirst; }
   struct InputPlace {
     bool isSecond;  ///< of the input's tensors

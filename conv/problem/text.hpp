@@ -13,7 +13,7 @@
 //            output_padding d,h,w
 //   output   [shape] type word...    NxPxQxK, or NxZxPxQxK; may be left out, and must be right when it is there
 //            pitch N | alpha X | channel_scale | bias | bias TYPE | residual BETA | residual_type TYPE | residual_pitch N |
-//            relu | leaky_relu A | clamp A,B | gelu_erf | gelu_tanh | silu | hard_swish | sigmoid | tanh |
+//            residual_last | relu | leaky_relu A | clamp A,B | gelu_erf | gelu_tanh | silu | hard_swish | sigmoid | tanh |
 //            amax | out_scale X | zero N | scale ...
 // Words of a part stand in any order, each at most once; what is left out has its usual value (pads 0, strides, dilations, groups
 // and scales 1).

@@ -105,6 +105,7 @@ Status checkTypes(const Problem& p) {
         fmt::format("bias_type must be F32 (2) without a bias (has_bias is 0), but is {}", static_cast<int>(p.biasType)));
   if (!p.hasResidual() && (p.residualType != DataType::F16 || p.residualPixelPitch != 0))
     return invalid("residual_type and residual_pixel_pitch must be 0 without a residual (beta is 0)");
+  if (!p.hasResidual() && p.residualLast) return invalid("residual_last must be 0 without a residual (beta is 0)");
   const auto compute = static_cast<int>(p.compute);
   if (compute < 0 || compute >= kComputes)
     return invalid(fmt::format("compute must be DEFAULT (0), TF32 (1) or F16 (2), but is {}", compute));

@@ -142,6 +142,7 @@ class General {
     epilogue_.columnScale = p_.hasChannelScale ? channelScale_.data() : nullptr;
     epilogue_.bias = p_.hasBias ? bias_.data() : nullptr;
     epilogue_.residual = p_.hasResidual() ? residual_.data() : nullptr;
+    epilogue_.residualLast = p_.addsResidualLast();
     epilogue_.residualPitch = p_.k * static_cast<int64_t>(sizeof(float));
     epilogue_.activation = activationOf(p_.activation);
     epilogue_.activationA = p_.activationA;
@@ -206,7 +207,7 @@ class General {
     int exponent = 0;
     const bool isPowerOfTwo = std::frexp(p_.outScale, &exponent) == 0.5f;
     const bool isShort = (p_.activation == Activation::None || p_.activation == Activation::Relu) &&
-                         (!p_.hasResidual() || p_.residualType == p_.outputType);
+                         (!p_.hasResidual() || p_.residualType == p_.outputType) && !p_.addsResidualLast();
     if (isPowerOfTwo || !isShort || bitsOf(p_.outputType) != 8) return 0;
     const auto channel = static_cast<size_t>(k);
     const double factor = std::abs(double{p_.alpha} * (p_.hasChannelScale ? double{channelScale_[channel]} : 1.0) * p_.outScale);

@@ -155,7 +155,8 @@ INSTANTIATE_TEST_SUITE_P(
                     ProblemChange{"residual_pitch", [](Problem& p) { p.beta = 1, p.residual_pixel_pitch = 23; }, "residual_pixel_pitch"},
                     ProblemChange{"transposed_flag", [](Problem& p) { p.transposed = 2; }, "transposed must be 0 or 1"},
                     ProblemChange{"flipped_flag", [](Problem& p) { p.filter_flipped = -1; }, "filter_flipped must be 0 or 1, but is -1"},
-                    ProblemChange{"reserved", [](Problem& p) { p.reserved = 7; }, "shiftconv_problem.reserved must be 0, but is 7"},
+                    ProblemChange{"last_flag", [](Problem& p) { p.beta = 1, p.residual_last = 7; }, "residual_last must be 0 or 1, but is 7"},
+                    ProblemChange{"last_alone", [](Problem& p) { p.residual_last = 1; }, "residual_last must be 0 without a residual"},
                     ProblemChange{"layout_unknown", [](Problem& p) { p.input_layout = 2; }, "input_layout must be NHWC (0) or NCHW (1), but is 2"},
                     ProblemChange{"layout_negative", [](Problem& p) { p.output_layout = -1; }, "output_layout must be NHWC (0) or NCHW (1), but is -1"},
                     ProblemChange{"rounding_unknown", [](Problem& p) { p.rounding = 2; }, "rounding must be ONCE (0) or SEPARATE (1), but is 2"},
@@ -256,6 +257,7 @@ TEST(ApiProblem, EnumerationsHaveTheirValuesOnly) {
       {"output_layout", [](auto& p) -> int32_t& { return p.output_layout; }},
       {"transposed", [](auto& p) -> int32_t& { return p.transposed; }},
       {"filter_flipped", [](auto& p) -> int32_t& { return p.filter_flipped; }},
+      {"residual_last", [](auto& p) -> int32_t& { return p.residual_last; }},
       {"has_bias", [](auto& p) -> int32_t& { return p.has_bias; }},
       {"has_channel_scale", [](auto& p) -> int32_t& { return p.has_channel_scale; }},
       {"has_amax", [](auto& p) -> int32_t& { return p.has_amax; }},
@@ -398,6 +400,17 @@ TEST(ApiProblem, FlippedFiltersAreUnknownToOlderPrograms) {
                  "the problem is one with a flipped filter");
   EXPECT_OK(shiftconv_problem_parse("1x4x4x8 f16 split_c 4 * 8x2x2x8 -> f16", &older));
   EXPECT_EQ(older.split_c, 4);
+}
+
+TEST(ApiProblem, ResidualsAddedLastAreUnknownToOlderPrograms) {
+  const char* text = "1x4x4x8 f16 * 8x2x2x8 -> f16 residual 1 residual_last silu";
+  Problem problem = SHIFTCONV_PROBLEM_INIT;
+  EXPECT_OK(shiftconv_problem_parse(text, &problem));
+  EXPECT_EQ(problem.residual_last, 1);
+  Problem older = SHIFTCONV_PROBLEM_INIT;
+  older.size = offsetof(Problem, filter_flipped);
+  EXPECT_FAILURE(shiftconv_problem_parse(text, &older), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "the problem is one whose residual is added last");
 }
 
 TEST(ApiProblem, TensorBytesReachToTheLastElement) {

@@ -99,11 +99,12 @@ double byDefinition(const Problem& p, const Tensors& tensors, int64_t n, int64_t
   double v = p.alpha * sum;
   if (p.hasChannelScale) v *= at(DataType::F32, tensors.bytes[TensorName::ChannelScale], k);
   if (p.hasBias) v += at(p.biasType, tensors.bytes[TensorName::Bias], k);
+  if (p.residualLast) v = activated(p, v);
   if (p.beta != 0)
     v += p.beta * at(p.residualType, tensors.bytes[TensorName::Residual],
                      p.outputLayout == Layout::ChannelsLast ? pixel * p.residualPitch() + k
                                                             : ((n * p.k + k) * p.z() + z) * p.p() * p.q() + y * p.q() + x);
-  v = activated(p, v);
+  if (!p.residualLast) v = activated(p, v);
   amax = std::fmax(amax, std::abs(v));
   return v * p.outScale + p.outputZeroPoint;
 }
@@ -132,6 +133,7 @@ const Case kCases[] = {
     {"tanh", "1x4x4x3 f16 * 2x2x2x3 -> f16 tanh"},
     {"upsampled", "2x3x2x4x6 f16 pitch 7 upsample 2,3,1 * 5x2x3x2x6 pad 1,0,1,2,0,1 stride 1,2,1 -> f32"},
     {"channels_first", "2x4x5x6 f16 nchw * 5x3x2x6 pad 1,1,0,1 -> f16 nchw residual 0.5"},
+    {"residual_last", "2x4x5x6 f16 * 5x3x2x6 pad 1,1,0,1 -> f16 bias residual -0.75 residual_pitch 7 residual_last silu amax"},
     {"channels_first_deep", "2x3x4x5x3 bf16 nchw * 4x2x3x2x3 pad 1,0,1,1,1,0 -> f32"},
     {"hard_swish", "1x4x4x3 f16 * 2x2x2x3 -> u8 hard_swish"},
 };

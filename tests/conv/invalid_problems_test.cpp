@@ -67,7 +67,7 @@ std::vector<Field> fields() {
   FIELD(activation), FIELD(activation_a), FIELD(activation_b), FIELD(transposed), FIELD(rounding);
   FIELD(output_padding_d), FIELD(output_padding_h), FIELD(output_padding_w), FIELD(upsample_d), FIELD(upsample_h),
       FIELD(upsample_w);
-  FIELD(input_layout), FIELD(output_layout), FIELD(split_c), FIELD(split_d), FIELD(filter_flipped), FIELD(reserved);
+  FIELD(input_layout), FIELD(output_layout), FIELD(split_c), FIELD(split_d), FIELD(filter_flipped), FIELD(residual_last);
 #undef FIELD
   return all;
 }

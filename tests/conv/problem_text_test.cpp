@@ -103,6 +103,18 @@ TEST(ProblemText, FlippedFilters) {
   EXPECT_FALSE(read("1x4x5x16 f16 * 8x3x1x16 -> f16").hasReversedTaps());
 }
 
+TEST(ProblemText, ResidualsAfterTheActivation) {
+  const std::string text = "1x4x5x16 f16 * 8x1x1x16 pad 0,0,0,0 -> 1x4x5x8 f16 residual -0.5 silu residual_last amax";
+  const Problem p = read(text);
+  EXPECT_EQ(describe(p), text);
+  EXPECT_TRUE(p.residualLast);
+  EXPECT_TRUE(p.addsResidualLast());
+  const Problem linear = read("1x4x5x16 f16 * 8x1x1x16 -> f16 residual_last residual 2");
+  EXPECT_TRUE(linear.residualLast);
+  EXPECT_FALSE(linear.addsResidualLast());
+  EXPECT_FALSE(read("1x4x5x16 f16 * 8x1x1x16 -> f16 residual 1 silu").addsResidualLast());
+}
+
 TEST(ProblemText, UpsampledInputs) {
   const std::string flat = "2x4x5x16 f16 pitch 24 upsample 2,3 * 8x3x2x16 pad 1,0,1,2 stride 2,1 -> 2x4x17x8 f16";
   const Problem p = read(flat);

@@ -108,6 +108,7 @@ Problem drawLayer(Draw& draw) {
   p.hasBias = draw.oneIn(2);
   if (draw.oneIn(2)) p.activation = Activation::Relu;
   if (draw.oneIn(4)) p.beta = 1, p.residualType = p.outputType;
+  if (p.hasResidual() && draw.oneIn(3)) p.activation = Activation::Silu, p.residualLast = true;
   return p;
 }
 
@@ -117,6 +118,7 @@ void drawEpilogue(Draw& draw, Problem& p) {
   if (draw.oneIn(6) && p.outputType != DataType::S32) {
     p.beta = 1;
     p.residualType = draw.of({p.outputType, DataType::F16, DataType::F32});
+    p.residualLast = draw.oneIn(4);
   }
   if (p.outputType == DataType::F16 || p.outputType == DataType::BF16)
     p.rounding = draw.oneIn(8) ? Rounding::Separate : Rounding::Once;

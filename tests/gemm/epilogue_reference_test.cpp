@@ -97,6 +97,25 @@ TEST(EpilogueReference, TakesThePartsInTheirOrder) {
   EXPECT_EQ(value.scaled.error, 0);
 }
 
+TEST(EpilogueReference, AddsAResidualAfterTheActivation) {
+  const float residual = 8;
+  EpilogueParams p = withActivation(Activation::LeakyRelu);
+  p.activationA = 10;
+  p.beta = 4;
+  p.residual = &residual;
+  p.outputScale = 0.25f;
+  p.residualLast = true;
+  // 10 * -3 + 4 * 8 = 2; before the activation it would be -3 + 32.
+  const EpilogueValue value = epilogueReference(p, 0, 0, {-3, 0});
+  EXPECT_EQ(value.activated.value, 2);
+  EXPECT_EQ(value.scaled.value, 0.5);
+  EXPECT_EQ(value.scaled.error, 0);
+  // An error of the sum grows by the activation's slope, and by no more than half an ulp of the sum with the residual.
+  const double error = epilogueReference(p, 0, 0, {-3, 0x1p-20}).activated.error;
+  EXPECT_GE(error, 10 * 0x1p-20);
+  EXPECT_LE(error, 10 * 0x1p-20 + 64 * 0x1p-24);
+}
+
 TEST(EpilogueReference, ErrorsGrowByHalfAnUlpAnOperation) {
   const std::vector<float> bias = {1.0f};
   EpilogueParams p;

@@ -136,20 +136,23 @@ float separateSteps(const EpilogueProblem& problem, int32_t row, int32_t column)
   float v = step(std::bit_cast<float>(problem.accumulators[m * n + i]) * (p.alpha * problem.rowScale[m]));
   v = step(v * problem.columnScale[i]);
   v = step(v + number(p.biasType, problem.bias, i));
-  v = step(std::fmaf(p.beta, number(p.residualType, problem.residual, m * (n + 3) + i), v));
+  const auto add = [&] { v = step(std::fmaf(p.beta, number(p.residualType, problem.residual, m * (n + 3) + i), v)); };
+  if (!p.residualLast) add();
   v = step(v < 0 ? p.activationA * v : v);
+  if (p.residualLast) add();
   return step(v * p.outputScale);
 }
 
 /// Bit for bit, and not what a single rounding gives.
 TEST(EpilogueSteps, AreRoundedOneByOne) {
-  for (const NumberType type : {NumberType::F16, NumberType::BF16})
+  for (const auto& [type, residualLast] : {std::pair{NumberType::F16, false}, {NumberType::BF16, false}, {NumberType::F16, true}})
     for (const std::string kernel :
          {"epilogue_direct_32", "epilogue_direct_16", "epilogue_direct_2", "epilogue_staged_32", "epilogue_staged_16"}) {
       SCOPED_TRACE(testing::Message() << kernel << ", " << numerics::name(type) << ", seed " << kSeed);
       EpilogueProblem problem = makeProblem(67, 149, kAllParts, false, NumberType::BF16, NumberType::F16);
       problem.params.activation = Activation::LeakyRelu;
       problem.params.activationA = -0.4f;
+      problem.params.residualLast = residualLast;
       setOutput(problem, type);
       const auto codeAt = [&](const std::vector<std::byte>& output, int32_t row, int32_t column) {
         uint16_t code = 0;
@@ -266,6 +269,22 @@ TEST(EpilogueParts, ResidualsOfEveryType) {
       for (const std::string kernel : {"epilogue_direct_32", "epilogue_direct_2"}) {
         EpilogueProblem problem = makeProblem(5, aligned ? 93 : 70, {.residual = true}, false, type);  // 96 elements a row
         SCOPED_TRACE(numerics::name(type));
+        expectRight(problem, {.kernel = kernel});
+      }
+}
+
+TEST(EpilogueParts, ResidualsAfterEveryActivation) {
+  for (int i = 1; i < gemm::kActivations; ++i)
+    for (const NumberType type : {NumberType::F32, NumberType::F16, NumberType::U8})
+      for (const std::string kernel : {"epilogue_direct_16", "epilogue_staged_32"}) {
+        EpilogueProblem problem =
+            makeProblem(5, 75, {.columnScale = true, .bias = true, .residual = true, .largest = true}, false, type);
+        problem.params.activation = static_cast<Activation>(i);
+        if (problem.params.activation == Activation::Clamp || problem.params.activation == Activation::LeakyRelu)
+          problem.params.activationA = -0.4f,
+          problem.params.activationB = problem.params.activation == Activation::Clamp ? 0.7f : 0;
+        problem.params.residualLast = true;
+        SCOPED_TRACE(fmt::format("{}, residual of {}", gemm::name(problem.params.activation), numerics::name(type)));
         expectRight(problem, {.kernel = kernel});
       }
 }

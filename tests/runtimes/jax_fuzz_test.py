@@ -45,7 +45,8 @@ class Fuzz(unittest.TestCase):
             arguments = dict(
                 stride=choose.choice([1] * 9 + numbers), padding=choose.choice([1] * 9 + numbers), dilation=choose.choice([1] * 9 + numbers),
                 groups=choose.choice([1] * 9 + [0, -1, 3, 8, 1 << 62, None]), activation=choose.choice(["none"] * 4 + ["relu", "clamp", 7, "\0"]),
-                activation_parameters=choose.choice([()] * 5 + [(1, 0), (float("nan"),), 3]), channel_scale=choose.choice(optional),
+                activation_parameters=choose.choice([()] * 5 + [(1, 0), (float("nan"),), 3]),
+                residual_last=choose.choice([False] * 5 + [True, None, 1]), channel_scale=choose.choice(optional),
                 alpha=choose.choice([1.0] * 5 + [float("inf"), "x"]), beta=choose.choice([1.0] * 5 + [0, None]),
                 out_dtype=choose.choice([None] * 5 + ["float16", "float64", 5]), compute=choose.choice(["default"] * 6 + ["tf32", "", None]),
                 algorithm=choose.choice([None] * 6 + ["halo", ":", "x" * 5000, "\0"]), options=choose.choice([None] * 6 + ["x=1" * 50, "|"]))

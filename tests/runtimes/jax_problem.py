@@ -50,7 +50,7 @@ class Problem:
     is not f32."""
 
     def __init__(self, seed, kind, images, extents, channels, filters, taps, stride, pads, dilation=None, groups=1, bias=None, residual=False,
-                 scale=False, activation="none", beta=1.0, beside=None, out=None, compute="default"):
+                 scale=False, activation="none", beta=1.0, beside=None, out=None, compute="default", last=False):
         generator = np.random.default_rng(seed)
         self.stride, self.pads, self.groups = tuple(stride), list(pads), groups
         self.dilation = tuple(dilation or (1,) * len(extents))
@@ -63,10 +63,11 @@ class Problem:
         self.residual = draw(generator, self.shape, beside or kind) if residual else None
         self.scale = draw(generator, (filters,), "float32") if scale else None
         self.activation, self.beta, self.out, self.compute = activation, beta, out, compute
+        self.last = residual and last  # the residual after the activation
 
     def arguments(self):
         return dict(stride=self.stride, padding=self.pads, dilation=self.dilation, groups=self.groups,
-                    activation=self.activation, activation_parameters=PARAMETERS.get(self.activation, ()),
+                    activation=self.activation, activation_parameters=PARAMETERS.get(self.activation, ()), residual_last=self.last,
                     channel_scale=self.scale, beta=self.beta, out_dtype=self.out, compute=self.compute)
 
     def run(self):
@@ -76,7 +77,7 @@ class Problem:
         operands = {name: value for name, value in (("x", self.x), ("w", self.w), ("bias", self.bias), ("residual", self.residual),
                                                     ("channel_scale", self.scale)) if value is not None}
         return sj._problem(operands, self.stride, self.pads, self.dilation, self.groups, self.activation,
-                           PARAMETERS.get(self.activation, ()), 1.0, self.beta, self.out, self.compute, None, None).line(self.x.shape[0])
+                           PARAMETERS.get(self.activation, ()), self.last, 1.0, self.beta, self.out, self.compute, None, None).line(self.x.shape[0])
 
     def expected(self):
         x, w = (withoutLowBits(tensor) if self.compute == "tf32" else tensor for tensor in (self.x, self.w))
@@ -86,10 +87,9 @@ class Problem:
                 value = value * self.scale.astype(np.float64)
             if self.bias is not None:
                 value = value + self.bias.astype(np.float64)
-            if self.residual is not None:
-                value = value + self.beta * self.residual.astype(np.float64)
+            residual = 0 if self.residual is None else self.beta * self.residual.astype(np.float64)
             with np.errstate(over="ignore"):  # exp of large numbers: 1 / infinity is right
-                return np.asarray(ACTIVATE[self.activation](value))
+                return np.asarray(ACTIVATE[self.activation](value) + residual if self.last else ACTIVATE[self.activation](value + residual))
 
     def bound(self):
         return reference.exact(self.line(), [self.x, self.w, self.bias, self.residual, self.scale], self.shape, os.environ["SHIFTCONV_DEVICE"])[1]
@@ -120,7 +120,7 @@ def randomProblem(seed):
         seed, kind, choose.randint(1, 3), extents, channels, filters, taps, stride, pads, dilation, groups,
         bias=choose.choice(("float32", beside)) if choose.random() < 0.5 else None, residual=choose.random() < 0.3, scale=choose.random() < 0.2,
         activation=choose.choice(tuple(ACTIVATE)) if choose.random() < 0.7 else "none", beta=choose.choice((1.0, 0.5, -2.0)), beside=beside,
-        out=None if choose.random() < 0.7 and not narrow else "float32")
+        out=None if choose.random() < 0.7 and not narrow else "float32", last=choose.random() < 0.5)
 
 
 def layers():
@@ -134,6 +134,10 @@ def layers():
                               bias="float16", scale=True),
         "5x3, dilated": dict(kind="float16", images=1, extents=(14, 9), channels=24, filters=33, taps=(5, 3), stride=(1, 2), dilation=(2, 1),
                              pads=[(3, 4), (1, 0)], activation="hard_swish"),
+        "3x3, residual last": dict(kind="float16", images=2, extents=(9, 6), channels=32, filters=36, taps=(3, 3), stride=(1, 1), pads=[(1, 0), (1, 1)],
+                                   bias="float32", residual=True, activation="silu", last=True),
+        "3x3, bf16, residual last": dict(kind="bfloat16", images=3, extents=(5, 8), channels=48, filters=64, taps=(3, 3), stride=(1, 1),
+                                         pads=[(1, 1), (0, 1)], bias="float32", residual=True, beta=0.5, activation="silu", last=True),
         "1x1": dict(kind="float16", images=3, extents=(5, 7), channels=96, filters=128, taps=(1, 1), stride=(1, 1), pads=[(0, 0), (0, 0)],
                     residual=True, beta=-2.0, activation="clamp"),
         "stem": dict(kind="float16", images=2, extents=(19, 22), channels=3, filters=32, taps=(7, 7), stride=(2, 2), pads=[(3, 2), (3, 3)],

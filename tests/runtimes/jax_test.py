@@ -222,6 +222,8 @@ class Refusals(unittest.TestCase):
         (ValueError, r"bias must have the shape \(4,\), but has \(3,\)", dict(bias=np.ones(3, np.float32))),
         (ValueError, r"residual must have the shape \(2, 3, 4, 4\)", dict(residual=np.ones((2, 5, 6, 4), np.float16))),
         (ValueError, "beta must not be 0", dict(residual=np.ones((2, 3, 4, 4), np.float16), beta=0)),
+        (ValueError, "residual_last must be False without a residual", dict(residual_last=True)),
+        (TypeError, "residual_last must be True or False, but is 'no'", dict(residual_last="no")),
         (TypeError, "channel_scale must be f32, but is f16", dict(channel_scale=np.ones(4, np.float16))),
         (ValueError, "groups must be a positive number, but is 0", dict(groups=0)),
         (ValueError, "groups", dict(w=np.ones((5, 3, 3, 4), np.float16), groups=2)),

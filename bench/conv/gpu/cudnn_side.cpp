@@ -156,7 +156,8 @@ struct Convolution::State {
     return v;
   }
 
-  /// alpha, channel scale, bias, residual, activation, output scale, in this order.
+  /// alpha, channel scale, bias, residual, activation, output scale, in this order; a residual that is added last after the
+  /// activation.
   Tensor epilogue(Tensor v, bool deep) {
     const auto perChannel = [&](const char* name, DataType type) {
       return tensor(name, shapeOf(deep, 1, 1, 1, 1, p.k, p.k), typeOf(type));
@@ -164,6 +165,7 @@ struct Convolution::State {
     if (p.alpha != 1) v = rounded(binary(v, constant(p.alpha), fe::PointwiseMode_t::MUL));
     if (p.hasChannelScale) v = rounded(binary(v, channelScale = perChannel("scale", DataType::F32), fe::PointwiseMode_t::MUL));
     if (p.hasBias) v = rounded(binary(v, bias = perChannel("bias", p.biasType), fe::PointwiseMode_t::ADD));
+    if (p.residualLast) v = activation(v);
     if (p.hasResidual()) {
       residual = tensor("residual", shapeOf(deep, p.n, p.z(), p.p(), p.q(), p.k, p.residualPitch(), p.outputLayout),
                         typeOf(p.residualType));
@@ -171,7 +173,7 @@ struct Convolution::State {
       if (p.beta != 1) added = binary(residual, constant(p.beta), fe::PointwiseMode_t::MUL);
       v = rounded(binary(v, added, fe::PointwiseMode_t::ADD));
     }
-    v = activation(v);
+    if (!p.residualLast) v = activation(v);
     if (p.outScale != 1) v = binary(v, constant(p.outScale), fe::PointwiseMode_t::MUL);
     return v;
   }

@@ -132,6 +132,7 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.biasType = numberType(p().biasType), params.residualType = numberType(p().residualType);
   params.outputType = numberType(p().outputType);
   params.alpha = p().alpha, params.beta = p().beta, params.outScale = p().outScale;
+  params.residualLast = p().addsResidualLast();
   setOutputBounds(params, p().outputType, p().inputType);
   SHIFTCONV_GPU(cuMemsetD8Async(result.address(), 0, result.bytes(), stream_));
   const CUdeviceptr x = input.address(), w = transposed.address(), r = result.address();

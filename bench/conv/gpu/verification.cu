@@ -145,8 +145,14 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
       magnitudes += fabsf(addend);
     };
     if (tensors.bias != nullptr) add(numberAt(p.biasType, tensors.bias, k));
-    if (tensors.residual != nullptr) add(p.beta * numberAt(p.residualType, tensors.residual, i));
-    const Bounded after = activated(p, sum, p.accumulationBound * static_cast<double>(magnitudes));
+    const double residual =
+        tensors.residual != nullptr ? static_cast<double>(p.beta) * numberAt(p.residualType, tensors.residual, i) : 0;
+    if (!p.residualLast) add(static_cast<float>(residual));
+    Bounded after = activated(p, sum, p.accumulationBound * static_cast<double>(magnitudes));
+    if (p.residualLast) {  // its sum is rounded once
+      after.value += residual;
+      after.bound += 0x1p-24 * (fabs(after.value) + after.bound);
+    }
     leastLargest = fmaxf(leastLargest, __double2float_rd(fabs(after.value) - after.bound));
     mostLargest = fmaxf(mostLargest, __double2float_ru(fabs(after.value) + after.bound));
     const double outScale = static_cast<double>(p.outScale), unit = p.outScale != 1 ? 0x1p-24 : 0;  // the product is rounded

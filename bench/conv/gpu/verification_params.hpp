@@ -17,6 +17,7 @@ struct CheckParams {
   // F32, F16, BF16, E4M3 or S8.
   gemm::NumberType biasType = gemm::NumberType::F32, residualType = gemm::NumberType::F16, outputType = gemm::NumberType::F16;
   float alpha = 1, beta = 0, outScale = 1;  ///< of the sums, of the residual, after the activation
+  bool residualLast = false;                ///< the residual is added after the activation
   double least = 0, most = 0;               ///< outputs are clamped to what the type can hold, if it is saturated
   // |out - value| <= relativeBound |value| + absoluteBound + accumulationBound sum|x*w|; see setOutputBounds in layer_tensors.cpp.
   double relativeBound = 0, absoluteBound = 0, accumulationBound = 0;

@@ -109,13 +109,11 @@ __device__ __forceinline__ void roundStep(const EpilogueParams& p, float (&v)[kC
     v[i] = isF16 ? ptx::unpackF16(ptx::packF16(v[i], 0.0f)) : ptx::unpackBf16(ptx::packBf16(v[i], 0.0f) & 0xffffu);
 }
 
-/// What follows the sums of segments of kColumns columns: v, with scales, bias and residual, becomes the values to convert,
-/// outputScale included. `largestBits` keeps the largest |v| of this thread.
+/// The end for segments of kColumns columns: v becomes the values to convert, outputScale included. `largestBits` keeps the largest
+/// |v| of this thread.
 template <int32_t kColumns, int32_t kSegments>
-__device__ __forceinline__ void activateSegments(const EpilogueParams& p, const SegmentPlace (&at)[kSegments],
-                                                 float (&v)[kSegments * kColumns], uint32_t& largestBits) {
-  rectifyOrActivate<2>(p, v);
-  roundStep(p, v);
+__device__ __forceinline__ void scaleSegments(const EpilogueParams& p, const SegmentPlace (&at)[kSegments],
+                                              float (&v)[kSegments * kColumns], uint32_t& largestBits) {
   if (__builtin_expect(p.largest != nullptr, 0)) {
 #pragma unroll
     for (int32_t segment = 0; segment < kSegments; ++segment) {
@@ -136,7 +134,6 @@ __device__ __forceinline__ void activateSegments(const EpilogueParams& p, const 
 template <int32_t kColumns, int32_t kSegments>
 __device__ __forceinline__ void addResiduals(const EpilogueParams& p, const SegmentPlace (&at)[kSegments],
                                              float (&v)[kSegments * kColumns]) {
-  if (__builtin_expect(p.residual == nullptr, 1)) return;
   withNumbers<true>(p.residualType, [&](auto element, auto&& number) {
 #pragma unroll
     for (int32_t segment = 0; segment < kSegments; ++segment) {
@@ -153,8 +150,9 @@ __device__ __forceinline__ void addResiduals(const EpilogueParams& p, const Segm
 /// Segments of a thread, so that what is the same for all is decided once. Columns: multiples of kColumns, best the same for all
 /// threads of a warp. `accumulator` holds the sums of one segment after the other as the tensor core left them. v becomes the
 /// values to convert, outputScale included; what it holds for rows and columns outside of the matrix means nothing. `largestBits`,
-/// 0 at first, keeps the largest |v| of this thread.
-template <int32_t kColumns, int32_t kSegments>
+/// 0 at first, keeps the largest |v| of this thread. kMayAddLast: whether EpilogueParams::residualLast may be asked for; without it
+/// kernels that have no registers for that spill nothing.
+template <int32_t kColumns, int32_t kSegments, bool kMayAddLast = true>
 __device__ __forceinline__ void computeSegments(const EpilogueParams& p, const SegmentPlace (&at)[kSegments],
                                                 const uint32_t (&accumulator)[kSegments * kColumns],
                                                 float (&v)[kSegments * kColumns], uint32_t& largestBits) {
@@ -192,8 +190,12 @@ __device__ __forceinline__ void computeSegments(const EpilogueParams& p, const S
     });
     roundStep(p, v);
   }
-  addResiduals<kColumns>(p, at, v);
-  activateSegments<kColumns>(p, at, v, largestBits);
+  const bool addsLast = kMayAddLast && p.residualLast;
+  if (__builtin_expect(p.residual != nullptr && !addsLast, 0)) addResiduals<kColumns>(p, at, v);
+  rectifyOrActivate<2>(p, v);
+  roundStep(p, v);
+  if (__builtin_expect(addsLast, 0)) addResiduals<kColumns>(p, at, v);
+  scaleSegments<kColumns>(p, at, v, largestBits);
 }
 
 /// The same of one.

@@ -38,6 +38,8 @@ std::string_view name(Activation activation);
 ///     *largest = max(*largest, |v|)
 ///     out = convert(v * outputScale) + outputZeroPoint           to outputType
 ///
+/// With residualLast beta * residual[m][n] is added to what the activation gives.
+///
 /// With roundsSteps every line that is there ends in the output's type, as where each is a kernel of its own: alpha * rowScale * a
 /// is rounded to it, and so are the products with columnScale, the sums with the bias and with beta * residual, and the activation.
 ///
@@ -55,6 +57,7 @@ struct EpilogueParams {
   NumberType outputType = NumberType::F32;       ///< F32, F16, BF16 overflow to infinity; S32; the others saturate
   NumberType accumulatorType = NumberType::F32;  ///< F32, S32, or F16 (in the low half of the register)
   bool roundsSteps = false;                      ///< for outputs F16 and BF16
+  bool residualLast = false;                     ///< only with a residual and an activation
   const void* bias = nullptr;                    ///< [columns]
   /// Unused when stored by a tensor map; that overwrites the bytes after a row's end up to a multiple of 16.
   void* output = nullptr;

@@ -302,11 +302,11 @@ __device__ __forceinline__ void storeSegment(const EpilogueParams& p, int32_t ro
 }
 
 /// computeSegments and storeSegments.
-template <int32_t kColumns, int32_t kSegments>
+template <int32_t kColumns, int32_t kSegments, bool kMayAddLast = true>
 __device__ __forceinline__ void finishSegments(const EpilogueParams& p, const SegmentPlace (&at)[kSegments],
                                                const uint32_t (&accumulator)[kSegments * kColumns], uint32_t& largestBits) {
   float v[kSegments * kColumns];
-  computeSegments<kColumns>(p, at, accumulator, v, largestBits);
+  computeSegments<kColumns, kSegments, kMayAddLast>(p, at, accumulator, v, largestBits);
   storeSegments<kColumns>(p, at, v);
 }
 

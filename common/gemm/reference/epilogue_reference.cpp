@@ -86,8 +86,8 @@ Activated activation(const EpilogueParams& p, double v, double error) {
     case Activation::Relu:
       return {v < 0 ? 0 : v, 1, 0};
     case Activation::LeakyRelu: {
-      const double value = v < 0 ? a * v : v;
-      return {value, std::max(1.0, std::fabs(a)), v - error < 0 ? rounded(value, error == 0 ? 0 : std::fabs(a) * error).error : 0};
+      const double value = v < 0 ? a * v : v, handedOn = std::fabs(a) * error;  // that counts with the slope
+      return {value, std::max(1.0, std::fabs(a)), v - error < 0 ? rounded(value, handedOn).error - handedOn : 0};
     }
     case Activation::Clamp:
       return {v < a ? a : v > b ? b : v, 1, 0};
@@ -152,13 +152,14 @@ EpilogueValue epilogueReference(const EpilogueParams& p, int64_t row, int64_t co
   v = step(v * factor);
   if (p.columnScale != nullptr) v = step(v * Bounded{double{p.columnScale[column]}, 0});
   if (p.bias != nullptr) v = step(v + Bounded{load(p.biasType, p.bias, column), 0});
+  if (p.residualLast) v = step(activate(p, v));
   if (p.residual != nullptr) {
     const auto* const residualRow = static_cast<const std::byte*>(p.residual) + row * p.residualPitch;
     // One rounding; the product of two f32 is exact in double.
     v = step(v + Bounded{double{p.beta} * load(p.residualType, residualRow, column), 0});
   }
-  const Bounded activated = step(activate(p, v));
-  return {activated, activated * Bounded{double{p.outputScale}, 0}};
+  if (!p.residualLast) v = step(activate(p, v));
+  return {v, v * Bounded{double{p.outputScale}, 0}};
 }
 
 bool reachable(NumberType type, Bounded value, uint32_t code, int32_t zeroPoint) {

@@ -44,6 +44,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2, kIsDilated> {
     for (int32_t i = 0; i < kColumns * kChannels; ++i) v[i] = fmaf(e.alpha, v[i], bias_[i % kChannels]);
     const bool isLean = withLean(p_.lean, [&](auto tag) {
       constexpr Lean kLean = decltype(tag)::kLean;
+      if constexpr (kLean == Lean::SiluResidual) return;  // rare in such layers, and all of them would fetch more
       activateLean<kLean>(v);
       withElement(p_, [&](auto elementTag) {
         using Element = typename decltype(elementTag)::Element;
@@ -53,8 +54,10 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2, kIsDilated> {
       storePacked(outputRow, exists);
     });
     if (isLean) return;
-    if (e.residual != nullptr) withElement(p_, [&](auto tag) { addResiduals<typename decltype(tag)::Element>(v); });
+    const auto addAny = [&] { withElement(p_, [&](auto tag) { addResiduals<typename decltype(tag)::Element>(v); }); };
+    if (e.residual != nullptr && !e.residualLast) addAny();
     gemm::activate<2>(e, v);
+    if (e.residualLast) addAny();
     withElement(p_, [&](auto tag) { pack<typename decltype(tag)::Element, Lean::Rectified>(v, false); });
     storePacked(outputRow, exists);
   }
@@ -180,7 +183,7 @@ class LeanFinisher {
     } else {
       withLean(p_.lean, [&](auto tag) {
         constexpr Lean kLean = decltype(tag)::kLean;
-        if constexpr (kLean == Lean::Residual) return;
+        if constexpr (kAddsResidual<kLean>) return;
         activateLean<kLean>(v);
         withElement(p_, [&](auto elementTag) {
           using Element = typename decltype(elementTag)::Element;

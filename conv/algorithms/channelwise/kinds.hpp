@@ -251,7 +251,7 @@ struct Kind {
   KIND(channelwise_deep_bytes_batch_5_s1_c2_q7, Bytes, Batch, 5, 1, 2, 7, 2, Plain)             \
   KIND(channelwise_deep_bytes_batch_5_s2_c2_q4, Bytes, Batch, 5, 2, 2, 4, 2, Plain)             \
   KIND(channelwise_deep_bytes_batch_7_s1_c2_q4, Bytes, Batch, 7, 1, 2, 4, 2, Plain)             \
-  KIND(channelwise_deep_integers_few_3_s1_c4_q4, EitherIntegers, Few, 3, 1, 4, 4, 4, Plain)     \
+  KIND(channelwise_deep_integers_few_3_s1_c4_q4, EitherIntegers, Few, 3, 1, 4, 4, 3, Plain)     \
   KIND(channelwise_deep_integers_few_3_s2_c4_q4, EitherIntegers, Few, 3, 2, 4, 4, 2, Plain)     \
   KIND(channelwise_deep_integers_few_5_s1_c4_q4, EitherIntegers, Few, 5, 1, 4, 4, 2, Plain)     \
   KIND(channelwise_deep_integers_batch_3_s1_c4_q4, EitherIntegers, Batch, 3, 1, 4, 4, 3, Plain) \

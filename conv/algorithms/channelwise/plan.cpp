@@ -52,8 +52,8 @@ bool multiplies(const Problem& p) {
 }
 /// The kernels that know a few filters take one type of 8-bit floats.
 bool isPlain(const Problem& p) {
-  return isPlainSegment(p) || ((isPlainBytes(p) || isPlainHalves(p)) &&
-                               (isInteger(p.inputType) || (p.inputType == p.filterType && p.inputType == DataType::E4M3)));
+  return hasPlainSumsOfHalves(p) || ((isPlainBytes(p) || isPlainHalves(p)) &&
+                                     (isInteger(p.inputType) || (p.inputType == p.filterType && p.inputType == DataType::E4M3)));
 }
 
 constexpr int64_t kLimit = int64_t{1} << 29;  // 32-bit coordinates and distances in bytes, and some of them added
@@ -235,7 +235,7 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   params.weightBytes = staged ? static_cast<uint32_t>(weightBytes) : 0;
   params.hasHalves = isPlainHalves(p);
   params.bf16 = p.inputType == DataType::BF16 || (params.hasHalves && p.outputType == DataType::BF16);
-  params.lean = leanOf(p);
+  if (!p.addsResidualLast()) params.lean = leanOf(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
 

@@ -89,6 +89,13 @@ Problem withWholeRows(const Problem& p) {
   return whole;
 }
 
+/// The problem with a residual after the sums themselves, where it is after their SiLU: kernels with a residual do either.
+Problem withoutSilu(const Problem& p) {
+  Problem plain = p;
+  if (leanOf(p) == kernels::Lean::SiluResidual) plain.activation = Activation::None;
+  return plain;
+}
+
 }  // namespace
 
 bool hasWholeRows(const Problem& p) {
@@ -100,7 +107,7 @@ kernels::Lean leanActivated(const Problem& p) {
   using kernels::Lean;
   const Lean lean = leanOf(p);
   if (bytesOf(p.inputType) == 1) return lean == Lean::Rectified || lean == Lean::Silu ? lean : Lean::No;
-  return lean == Lean::Rectified || lean == Lean::Residual ? Lean::No : lean;
+  return lean == Lean::Rectified || p.hasResidual() ? Lean::No : lean;
 }
 
 std::string kindOf(const Problem& p) {
@@ -118,7 +125,7 @@ std::vector<HaloModule> modulesOf(const Problem& p) {
       return {areIntegers ? HaloModule::ActivatedInteger : HaloModule::ActivatedFloat, whole};
     return {whole};
   }
-  if (plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) {
+  if (plainTypesRefusal("halo", withoutSilu(p), ResidualAdded::Yes).empty()) {
     if (p.hasResidual()) return {HaloModule::Residual, HaloModule::ResidualPixels, HaloModule::Half};
     if (!p.isSplit() && isTwoDimensional(p)) return {HaloModule::Plain, HaloModule::Pixels, HaloModule::Shared};
   }

@@ -56,6 +56,8 @@ struct ShapeEntry {
   /// Blocks of operand A of all of them.
   int blocks() const { return first + (consumers() - 1) * second; }
   /// With outputs that the copy engine alone stores.
+  /// Whether a residual may come after SiLU: where channel blocks are five, ptxas spills.
+  bool mayFollowSilu() const { return residual && (pixelsAreA() || blocks() < 5); }
   bool needsWholeRows() const { return !isFull() && !pixelsAreA(); }
   bool separate() const { return share == PixelShare::Separate; }
   bool pixelsAreA() const { return pixelChannels != 0; }

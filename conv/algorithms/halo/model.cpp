@@ -49,8 +49,8 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const double activated = shape.kind.empty()             ? kActivatedClocksPerPixel
                            : isInteger(problem.inputType) ? kIntegersClocksPerPixel
                                                           : kBytesClocksPerPixel;
-  double epilogue =
-      (kEpilogueClocksPerPixel + (shape.activated ? activated : 0)) * shape.tileN * std::max(shape.first, shape.second);
+  const bool isActivated = shape.activated || (shape.residual && problem.addsResidualLast());
+  double epilogue = (kEpilogueClocksPerPixel + (isActivated ? activated : 0)) * shape.tileN * std::max(shape.first, shape.second);
   if (shape.pixelsAreA()) {
     epilogue = kPixelTileClocks + epilogue / shape.first * shape.channels() / kBlockChannels;
     if (!hasWholeRows(problem)) epilogue *= kStoredByThreads;

@@ -71,11 +71,15 @@ __device__ __forceinline__ void stageActivated(const Cta& cta, const typename Ct
 template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
 __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const OwnChannelsOf<Cta>& own,
                                       int32_t firstChannel, uint32_t destination) {
+  using Element = typename Cta::Element;
   if constexpr (Cta::kActivated)
     stageActivated<kPixels, kMayBeFlat>(cta, d, own, firstChannel, destination);
+  else if constexpr (!Cta::kResidual)
+    stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Bias>(cta.params, d, own, destination);
+  else if (Cta::S::kStageBlocks < 5 && cta.params.residual.afterSilu)
+    stageBlock<Element, kPixels, kMayBeFlat, BlockForm::SiluResidual>(cta.params, d, own, destination);
   else
-    stageBlock<typename Cta::Element, kPixels, kMayBeFlat, Cta::kResidual ? BlockForm::Residual : BlockForm::Bias>(
-        cta.params, d, own, destination);
+    stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Residual>(cta.params, d, own, destination);
 }
 
 /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read; or, with a residual, through

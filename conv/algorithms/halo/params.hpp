@@ -97,6 +97,7 @@ struct ResidualTiles {
   uint32_t bytes = 0;         ///< of a tile of one piece of its channels, with what is outside the tensor
   int32_t stagings = 1;       ///< of a multiplying warpgroup, when they are not over boxes
   uint32_t stagingBytes = 0;  ///< from one to the next
+  bool afterSilu = false;     ///< of the sums with their bias
 };
 
 struct Params {

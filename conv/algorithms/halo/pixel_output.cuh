@@ -183,8 +183,14 @@ __device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Ct
   const auto piece = [&]<int kPiece>() {
     constexpr int kEnd = (kPiece + 1) * kOfPiece;
     residuals.awaitFull(buffer);
-    stagePixels<PixelForm::Bias, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, own, origin.channel,
-                                                                                      cta.stagingAddress(consumer, buffer));
+    const auto stage = [&]<PixelForm kForm>() {
+      stagePixels<kForm, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, own, origin.channel,
+                                                                              cta.stagingAddress(consumer, buffer));
+    };
+    if (cta.params.residual.afterSilu)
+      stage.template operator()<PixelForm::Silu>();
+    else
+      stage.template operator()<PixelForm::Bias>();
     ptx::fenceProxyAsyncShared();
     release(residuals.empty(buffer));
     buffer.advance(cta.params.residual.stagings);

@@ -334,6 +334,7 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   for (uint64_t& stride : plan.residual.strides) stride = stride / outputPixelBytes * residualPixelBytes;
   const auto& box = plan.output.box;
   params.residual.beta = problem.beta;
+  params.residual.afterSilu = shape.residual && problem.addsResidualLast();
   params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
 
   const std::string_view epilogue = shape.residual      ? "residual_"

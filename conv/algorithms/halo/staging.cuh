@@ -41,14 +41,15 @@ __device__ __forceinline__ uint32_t stagedVector(uint32_t destination, uint32_t 
 inline constexpr int kSiluSums = 32;
 
 /// What becomes of a block's sums before they are packed.
-enum class BlockForm { Sums, Bias, Residual, Silu, Gelu };  ///< Gelu: after scales and a bias; those before it: after a bias
+/// Gelu: after scales and a bias; the others but Sums: after a bias.
+enum class BlockForm { Sums, Bias, Residual, Silu, SiluResidual, Gelu };
 
 /// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
 /// engine's 128-byte swizzle.
 template <class Element, int kPixels, BlockForm kForm, bool kFlat, class Own>
 __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[kPixels / 2], const Own& own, uint32_t destination) {
-  constexpr bool kResidual = kForm == BlockForm::Residual;
-  constexpr bool kIsLong = kForm == BlockForm::Silu || kForm == BlockForm::Gelu;
+  constexpr bool kResidual = kForm == BlockForm::Residual || kForm == BlockForm::SiluResidual;
+  constexpr bool kSilu = kForm == BlockForm::Silu || kForm == BlockForm::SiluResidual, kIsLong = kSilu || kForm == BlockForm::Gelu;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
   uint32_t residual[2][4] = {};  // of a pair of groups of pixels and, under way, of the next
   /// Of kGroupsOf groups: words of pixels, the lower channel's and the upper one's of each.
@@ -62,7 +63,7 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
       else if constexpr (kForm != BlockForm::Sums)
         v[i] += own.bias[i / 2 % 2];
     }
-    if constexpr (kForm == BlockForm::Silu) gemm::silu(v);
+    if constexpr (kSilu) gemm::silu(v);
 #pragma unroll
     for (int i = 0; i < 2 * kGroupsOf; ++i) {
       if constexpr (kResidual) addResidual<Element>(v[2 * i], v[2 * i + 1], p.residual.beta, residual[group / 2 % 2][i]);

@@ -132,7 +132,7 @@ class Epilogue {
     scaleAndAddBias(d);
     if (p_.residualWaits) awaitResidual();
     if constexpr (kIsHalf) {
-      if (p_.residualWaits) {
+      if (p_.residualWaits && !p_.epilogue.residualLast) {
 #pragma unroll
         for (int32_t j = 0; j < kFragments; j += 2) WaitingResidual<Kind, kChannels>(rows_, warp).addHalves(j, d + 4 * j);
       }
@@ -200,11 +200,11 @@ class Epilogue {
     using Element = typename Kind::Element;
     const uint32_t least = leastPair<Element>(p_.epilogue.activation == gemm::Activation::Relu);
     const float* const bias = control_.bias + threadIdx.x % 4 * 2;
-    if constexpr (kLean == Lean::Residual) awaitResidual();
+    if constexpr (kAddsResidual<kLean>) awaitResidual();
 #pragma unroll
     for (int32_t j = 0; j < kFragments; j += 2) {
       uint32_t residual[4] = {}, matrices[4];
-      if constexpr (kLean == Lean::Residual) ptx::loadMatrices(residual, rows_.matrices(rows_.template begin<2>(warp), j));
+      if constexpr (kAddsResidual<kLean>) ptx::loadMatrices(residual, rows_.matrices(rows_.template begin<2>(warp), j));
       float v[8];
 #pragma unroll
       for (int32_t i = 0; i < 4; ++i) {
@@ -223,7 +223,7 @@ class Epilogue {
     const LeanBytes lean(p_.epilogue, kScalesFirst<kLean>);
     const int32_t own = static_cast<int32_t>(threadIdx.x % 4 * 2);
     const uint32_t pairs = rows_.pairsAt(warp);
-    if constexpr (kLean == Lean::Residual) awaitResidual();
+    if constexpr (kAddsResidual<kLean>) awaitResidual();
     // Of rows g and g + 8, fragments j and j + 1.
     const auto wordsOf = [&](int32_t j, uint32_t(&words)[2]) {
       const auto two = [&](const float* values, int32_t i) { return *reinterpret_cast<const float2*>(values + (j + i) * 8 + own); };
@@ -239,7 +239,7 @@ class Epilogue {
           v[2 * i + 1] = fmaf(static_cast<float>(pair[1]), factors[i].y, biases[i].y);
         }
         uint32_t residual = 0;
-        if constexpr (kLean == Lean::Residual) residual = rows_.loadPairs(pairs, row, j);
+        if constexpr (kAddsResidual<kLean>) residual = rows_.loadPairs(pairs, row, j);
         words[row] = lean.finished<kLean, kHasIntegers>(p_.epilogue, v, residual);
       }
     };
@@ -251,7 +251,7 @@ class Epilogue {
       uint32_t first[2], second[2] = {};
       wordsOf(j, first);
       if (j + 2 < kFragments) wordsOf(j + 2, second);
-      if constexpr (kLean == Lean::Residual) __syncwarp();  // site: residual_read
+      if constexpr (kAddsResidual<kLean>) __syncwarp();  // site: residual_read
       if (j + 2 < kFragments)
         ptx::storeMatrices(rows + j * 8, {first[0], first[1], second[0], second[1]});
       else
@@ -292,6 +292,7 @@ class Epilogue {
         // Here and not for all sums before, for which ptxas spills.
         if (!kIsHalf && p_.residualWaits) WaitingResidual<Kind, kChannels>(rows_, warp).addHalves(j, v);
         if (activates) gemm::activate(p_.epilogue, v);
+        if (kIsHalf && p_.epilogue.residualLast) WaitingResidual<Kind, kChannels>(rows_, warp).addHalves(j, v);
       });
   }
 
@@ -299,7 +300,8 @@ class Epilogue {
   __device__ __forceinline__ void stageHalves(const float (&d)[kChannels / 2], uint32_t warp) const {
     using Half = typename Kind::Element;
     const gemm::EpilogueParams& e = p_.epilogue;
-    const bool rectifies = e.activation == gemm::Activation::Relu, activates = !rectifies && e.activation != gemm::Activation::None;
+    const bool rectifies = e.activation == gemm::Activation::Relu && !e.residualLast,
+               activates = !rectifies && e.activation != gemm::Activation::None;
     const uint32_t least = leastPair<Half>(rectifies);
     forPairs(d, warp, activates, [&](int32_t j, const float(&v)[8]) {
       uint32_t matrices[4];

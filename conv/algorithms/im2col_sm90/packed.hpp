@@ -29,10 +29,10 @@ inline kernels::im2col::Packed packedOf(const Problem& p) {
   if (p.hasAmax || p.outputScale.blockSize != 0 || (p.hasResidual() && !residualWaits(p))) return Packed::No;
   const bool isBytes =
       p.inputType == DataType::E4M3 ? p.outputType == DataType::E4M3 : p.outputType == DataType::S8 || p.outputType == DataType::U8;
-  if (!isHalf(p.inputType) && isBytes)
-    return !p.hasResidual() || leanBytes(p) == kernels::Lean::Residual ? Packed::Bytes : Packed::No;
+  if (!isHalf(p.inputType) && isBytes) return !p.hasResidual() || leanBytes(p) != kernels::Lean::No ? Packed::Bytes : Packed::No;
   const bool isHalves = isHalf(p.inputType) ? p.outputType == p.inputType : isHalf(p.outputType);
-  return isHalves && p.outScale == 1 && (!p.hasResidual() || p.residualType == p.outputType) ? Packed::Halves : Packed::No;
+  if (!isHalves || p.outScale != 1 || (p.addsResidualLast() && !isHalf(p.inputType))) return Packed::No;
+  return !p.hasResidual() || p.residualType == p.outputType ? Packed::Halves : Packed::No;
 }
 
 /// What rows of outputs of 8 and 16 bits, and of a residual that waits, consist of: whole pieces of 16, 8 or 4 bytes, or else

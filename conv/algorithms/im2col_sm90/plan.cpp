@@ -306,6 +306,10 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   if (p.isSplit() && p.secondPitch() % whole != 0)
     return needs(fmt::format("needs second_pixel_pitch to be a multiple of {} elements, but it is {}", whole, p.secondPitch()));
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kFragmentColumns); !refused.empty()) return refused;
+  if (p.addsResidualLast() && packedOf(p) == Packed::No)
+    return needs(
+        "adds a residual after an activation (residual_last) only where it has output_type, and that is input_type of 16 bits, or "
+        "e4m3 or s8 after SiLU; and without amax and out_scale");
   const Task task(p, properties);
   Im2colPlan smallest;
   std::string why = begin(task, smallestTile(p).pixels, !task.haveMaps(), smallest);

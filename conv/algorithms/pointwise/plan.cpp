@@ -121,7 +121,7 @@ PointwisePlan commonPlan(const Problem& p) {
   params.imageBytes = p.d * p.h * p.w * pixelBytes;
   params.plain = hasShortEpilogue(p);
   if (p.k % kSegmentChannels == 0 && p.outputPitch() % kSegmentChannels == 0 &&
-      (!p.hasResidual() || p.residualPitch() % kSegmentChannels == 0))
+      (!p.hasResidual() || p.residualPitch() % kSegmentChannels == 0) && !p.addsResidualLast())
     params.lean = leanOf(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
@@ -215,6 +215,8 @@ std::string pointwiseRefusal(const Problem& p, const device::Properties& propert
     return needs("an input without padding, as a padded 1x1 convolution only adds the bias there");
   if (p.groups != 1) return needs(fmt::format("one group, but there are {}", p.groups));
   if (std::string refused = zeroPointRefusal("pointwise", p); !refused.empty()) return refused;
+  if (isDecoded(p) && p.addsResidualLast())
+    return "pointwise adds no residual after the activation (residual_last) of 8-bit operands";
   if (p.c > mostChannels(p, kMostVector))
     return needs(fmt::format("C up to {} (a pixel stays in a warp's registers), but it is {}", mostChannels(p, kMostVector), p.c));
   if (vectorOf(p) == 1) return needs(fmt::format("an even C and input_pixel_pitch, but they are {} and {}", p.c, p.inputPitch()));

@@ -395,10 +395,8 @@ class Cta {
     own.finish(p_.epilogue, v, words);
     forRows([&](int32_t row, int32_t pixel, uint8_t* gathered) {
       const uint32_t ofRow[Own::kWords] = {words[row * Own::kWords], words[row * Own::kWords + 1]};
-      if (gathers())
-        Own::storeAt(gathered, channels - channel, ofRow);
-      else
-        Own::store(p_.epilogue, pixel, channel, channels, ofRow);
+      if (gathers()) return Own::storeAt(gathered, channels - channel, ofRow);
+      Own::store(p_.epilogue, pixel, channel, channels, ofRow);
     });
   }
 
@@ -422,7 +420,7 @@ class Cta {
   template <Lean kLean>
   __device__ __forceinline__ void finishLean(int32_t tile, int32_t channel) const {
     const gemm::EpilogueParams& e = p_.epilogue;
-    if (channel >= e.columns) return;
+    if (kLean == Lean::SiluResidual || channel >= e.columns) return;
     const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);
     uint32_t residual[kRows][kSegmentChannels / 2] = {};
     if constexpr (kLean == Lean::Residual) loadResidual(tile, channel, residual);
@@ -481,7 +479,8 @@ class Cta {
               bits[row % kTogether * kSegmentChannels + i] =
                   kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(v[i])) : __float_as_uint(v[i]);
         }
-        if (at[0].row < pixels && channel < channels) gemm::finishSegments<kSegmentChannels>(p_.epilogue, at, bits, largest);
+        if (at[0].row < pixels && channel < channels)
+          gemm::finishSegments<kSegmentChannels, kTogether, !kDecodes>(p_.epilogue, at, bits, largest);
       }
     }
   }

@@ -184,7 +184,7 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   params.copyBytes = copyBytes(p);
   params.plain = isPlainSegment(p) || isPlainBytes(p);
   if (p.k % kSegmentColumns == 0 && p.outputPitch() % kSegmentColumns == 0 &&
-      (!p.hasResidual() || (!isDecoded(p) && p.residualPitch() % kSegmentColumns == 0)))
+      (!p.hasResidual() || (!isDecoded(p) && p.residualPitch() % kSegmentColumns == 0)) && !p.addsResidualLast())
     params.lean = leanOf(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);

@@ -366,6 +366,7 @@ class Cta {
 
   template <Lean kLean>
   __device__ __forceinline__ void finishLean(int32_t first, const Tile& tile) const {
+    if constexpr (kLean == Lean::SiluResidual) return;
     if constexpr (kDecodes) return finishBytes<kLean>(first, tile);
     // For what would be carried through the products ptxas spills on sm_100a, at 64 channels.
     const int32_t channel = firstChannel_ + ptx::workedOutHere(static_cast<int32_t>(threadIdx.x)) % 4 * kSegmentColumns;

@@ -93,7 +93,7 @@ ThinPlan commonPlan(const Problem& p) {
   params.isWhole = !hasShortEpilogue(p);
   params.hasHalves = isPlainHalves(p);
   params.lean = leanOf(p);
-  params.relu = p.activation == Activation::Relu;
+  params.relu = p.activation == Activation::Relu && !p.addsResidualLast();
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);

@@ -399,18 +399,17 @@ class Warp {
   }
 
   __device__ __forceinline__ void store(int32_t row) {
+    const gemm::EpilogueParams& e = p_.epilogue;
     float v[kOwn];
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; ++i) v[i] = fmaf(p_.epilogue.alpha, sums_.of(row, i), bias_[i]);
-    if (p_.epilogue.residual != nullptr) {
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = fmaf(e.alpha, sums_.of(row, i), bias_[i]);
+    const auto addPairs = [&] {
 #pragma unroll
-      for (int32_t i = 0; i < kOwn; i += 2) {
-        const float2 residual = unpackPair<Element>(residual_[row][i / 2]);
-        v[i] = fmaf(p_.epilogue.beta, residual.x, v[i]);
-        v[i + 1] = fmaf(p_.epilogue.beta, residual.y, v[i + 1]);
-      }
-    }
-    if (!p_.relu) gemm::activate(p_.epilogue, v);
+      for (int32_t i = 0; i < kOwn; i += 2) addResidual<Element>(v[i], v[i + 1], e.beta, residual_[row][i / 2]);
+    };
+    if (e.residual != nullptr && !e.residualLast) addPairs();
+    if (!p_.relu) gemm::activate(e, v);
+    if (e.residualLast) addPairs();
     const uint32_t least = leastPair<Element>(p_.relu);
     Pairs out = packedAs<Element>(v);
     for (uint32_t& pair : out.pair) pair = atLeast<Element>(pair, least);

@@ -87,6 +87,7 @@ typedef struct shiftconv_block_scale {
  *                    q*stride_w + s*dilation_w - pad_left, g*C/groups + c] - input_zero_point)
  *             * (filter[k,t,r,s,c] - filter_zero_point)                              with g = k / (K/groups)
  *    v      = act(alpha * channel_scale[k] * sum + bias[k] + beta * residual[n,z,p,q,k])
+ *             or, with residual_last = 1, act(alpha * channel_scale[k] * sum + bias[k]) + beta * residual[n,z,p,q,k]
  *    output = convert(v * out_scale) + output_zero_point;  amax = max(amax, |v|)
  *
  *  | tensor        | shape                | element (n,d,h,w,c), (k,t,r,s,c), (n,z,p,q,k) at           | type          |
@@ -106,8 +107,9 @@ typedef struct shiftconv_block_scale {
  *  conversion to output_type rounds to nearest, ties to even, and saturates except to f32, f16 and bf16.
  *
  *  With SHIFTCONV_ROUNDING_SEPARATE, for outputs of f16, bf16 and f32, v is that of a framework that runs each operation by itself:
- * it is rounded to output_type as alpha * sum, and again after each of these that the problem has: * channel_scale, + bias,
- *  + beta * residual (a fused multiply-add), the activation. Each step is f32 inside.
+ *  it is rounded to output_type as alpha * sum, and again after each of these that the problem has: * channel_scale, + bias,
+ *  + beta * residual (a fused multiply-add), the activation; with residual_last the activation, then + beta * residual. Each
+ *  step is f32 inside.
  *
  *  input_layout and output_layout (of output and residual) may be NCHW: element (n,d,h,w,c) of the input is then at
  *  ((n*C + c)*D + d)*H*W + h*W + w, that of output and residual likewise. Such tensors have no pixel pitch, no block scales and
@@ -186,7 +188,7 @@ typedef struct shiftconv_problem {
   int64_t second_pixel_pitch;                                     /**< elements from one pixel of second_input to the next, >= its
                                                                        channels; 0 means these */
   int32_t filter_flipped;                                         /**< 1: the filter's taps lie in reverse order, see above */
-  int32_t reserved;                                               /**< 0 */
+  int32_t residual_last;                                          /**< 1: the residual is added after the activation; 0: before */
 } shiftconv_problem_t;
 
 #define SHIFTCONV_PROBLEM_INIT                                                                                                   \

@@ -64,7 +64,7 @@ class ProblemC(_Sized):
         ("output_layout", c_int32),
         *((name, c_int64) for name in _SPLIT),
         ("filter_flipped", c_int32),
-        ("reserved", c_int32),
+        ("residual_last", c_int32),
     ]
 
 

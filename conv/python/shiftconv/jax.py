@@ -43,10 +43,11 @@ _OPERAND_TYPES = ("f16", "bf16", "f32", "e4m3", "e5m2", "s8", "u8")
 def conv(x: jax.typing.ArrayLike, w: jax.typing.ArrayLike, bias: Optional[jax.typing.ArrayLike] = None,
          residual: Optional[jax.typing.ArrayLike] = None, *, stride: Union[int, Sequence[int]] = 1,
          padding: Union[int, str, Sequence[Union[int, Sequence[int]]]] = 0, dilation: Union[int, Sequence[int]] = 1, groups: int = 1,
-         activation: str = "none", activation_parameters: Sequence[float] = (), channel_scale: Optional[jax.typing.ArrayLike] = None,
-         alpha: float = 1.0, beta: float = 1.0, out_dtype: Any = None, compute: str = "default", algorithm: Optional[str] = None,
-         options: Optional[str] = None) -> jax.Array:
-    """act(alpha * channel_scale * conv(x, w) + bias + beta * residual), in the output's type.
+         activation: str = "none", activation_parameters: Sequence[float] = (), residual_last: bool = False,
+         channel_scale: Optional[jax.typing.ArrayLike] = None, alpha: float = 1.0, beta: float = 1.0, out_dtype: Any = None,
+         compute: str = "default", algorithm: Optional[str] = None, options: Optional[str] = None) -> jax.Array:
+    """act(alpha * channel_scale * conv(x, w) + bias + beta * residual), or with residual_last
+    act(alpha * channel_scale * conv(x, w) + bias) + beta * residual, in the output's type.
 
     x, w:           see the module; f16, bf16, f32, float8_e4m3fn, float8_e5m2, int8 or uint8.
     bias:           [K], f32, f16 or bf16.
@@ -55,6 +56,7 @@ def conv(x: jax.typing.ArrayLike, w: jax.typing.ArrayLike, bias: Optional[jax.ty
     stride, dilation:  a number, or one for each spatial axis.
     padding:        a number, one for each axis, a pair (before, after) for each axis, "VALID" or "SAME" (as in lax).
     activation:     a key of ACTIVATIONS, with so many activation_parameters: leaky_relu (slope,), clamp (least, most).
+    residual_last:  the residual is added to what the activation gives. Only with a residual.
     out_dtype:      the result's type; None: that of x (integers: int32).
     compute:        "default", "tf32" (f32 operands without their 13 low bits) or "f16" (sums in f16).
     algorithm, options:  override the planner, see docs/planner.md.
@@ -64,8 +66,8 @@ def conv(x: jax.typing.ArrayLike, w: jax.typing.ArrayLike, bias: Optional[jax.ty
     channel_scale are batched, too), arrays that are sharded over N (other axes are gathered first). There is no derivative."""
     operands = {"x": x, "w": w, "bias": bias, "residual": residual, "channel_scale": channel_scale}
     operands = {name: jnp.asarray(value) for name, value in operands.items() if value is not None}
-    problem = _problem(operands, stride, padding, dilation, groups, activation, activation_parameters, alpha, beta, out_dtype,
-                       compute, algorithm, options)
+    problem = _problem(operands, stride, padding, dilation, groups, activation, activation_parameters, residual_last, alpha, beta,
+                       out_dtype, compute, algorithm, options)
     problem.check(operands)
     _register()
     return _differentiable(problem)(*operands.values())
@@ -83,6 +85,7 @@ class _Problem(NamedTuple):
     stride: tuple
     dilation: tuple
     activation: str
+    residual_last: bool
     alpha: float
     beta: float
     out_type: str
@@ -110,6 +113,8 @@ class _Problem(NamedTuple):
             text += f" bias {kind['bias']}"
         if "residual" in kind:
             text += f" residual {self.beta!r} residual_type {kind['residual']}"
+        if self.residual_last:
+            text += " residual_last"
         return text if self.activation == "none" else f"{text} {self.activation}"
 
     def attribute(self, images):
@@ -136,8 +141,8 @@ class _Problem(NamedTuple):
                 raise ValueError(f"{name} must have the shape {shape}, but has {operands[name].shape}")
 
 
-def _problem(operands, stride, padding, dilation, groups, activation, activation_parameters, alpha, beta, out_dtype, compute,
-             algorithm, options):
+def _problem(operands, stride, padding, dilation, groups, activation, activation_parameters, residual_last, alpha, beta, out_dtype,
+             compute, algorithm, options):
     x, w = operands["x"], operands["w"]
     if x.ndim not in (3, 4, 5):
         raise ValueError(f"x must have 3, 4 or 5 axes (images, one to three spatial axes, channels), but has the shape {x.shape}")
@@ -166,10 +171,14 @@ def _problem(operands, stride, padding, dilation, groups, activation, activation
         names=tuple(operands), types=tuple(types.values()), input=(1,) * missing + tuple(x.shape[1:]),
         filter=(w.shape[0],) + (1,) * missing + tuple(w.shape[1:]), rank=x.ndim, groups=groups,
         padding=(0,) * (2 * missing) + pads, stride=(1,) * missing + strides, dilation=(1,) * missing + dilations,
-        activation=_activation(activation, activation_parameters), alpha=_number("alpha", alpha), beta=_number("beta", beta),
-        out_type=out_type, compute=compute, algorithm=algorithm or "", options=options or "")
+        activation=_activation(activation, activation_parameters), residual_last=residual_last, alpha=_number("alpha", alpha),
+        beta=_number("beta", beta), out_type=out_type, compute=compute, algorithm=algorithm or "", options=options or "")
     if "residual" in operands and problem.beta == 0:
         raise ValueError("beta must not be 0 with a residual; leave out the residual")
+    if not isinstance(residual_last, bool):
+        raise TypeError(f"residual_last must be True or False, but is {residual_last!r}")
+    if residual_last and "residual" not in operands:
+        raise ValueError("residual_last must be False without a residual")
     return problem
 
 

@@ -49,7 +49,7 @@ def report() -> dict[str, Any]:
 
     A dictionary: "device" is the name of the device that convolves; "graphs" has one for each graph that ONNX Runtime showed, with
     "nodes", each with "name", "op", "claimed" and, where that is false, "reason", and "islands", lists of names of nodes that run as
-    one."""
+    one; "steps" has a list for each island that was compiled: of each step the name of the last node in it."""
     library = ctypes.CDLL(get_library_path())
     needed = ctypes.c_size_t()
     library.shiftconv_onnxruntime_report(None, ctypes.c_size_t(0), ctypes.byref(needed))

@@ -105,7 +105,7 @@ _kinds: dict[str, Any] = {
     "rounding": Rounding,
     "input_layout": Layout,
     "output_layout": Layout,
-    **dict.fromkeys(["has_bias", "has_channel_scale", "has_amax", "transposed", "filter_flipped"], bool),
+    **dict.fromkeys(["has_bias", "has_channel_scale", "has_amax", "transposed", "filter_flipped", "residual_last"], bool),
 }
 _scales = ("input_block_scale", "filter_block_scale", "output_block_scale")
 _real = ("alpha", "beta", "out_scale", "activation_a", "activation_b")
@@ -184,6 +184,7 @@ class Problem:
     split_d: int
     second_pixel_pitch: int
     filter_flipped: bool
+    residual_last: bool
 
     def __init__(self, **fields: Union[int, float, BlockScale]) -> None:
         object.__setattr__(self, "_c", ProblemC(**PROBLEM_INIT))

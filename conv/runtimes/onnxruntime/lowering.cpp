@@ -26,6 +26,7 @@ class Fusion {
     for (size_t i = 0; i < steps_.size(); ++i) fuseGate(i);
     for (size_t i = 0; i < steps_.size(); ++i) fuseGroups(i);
     for (size_t i = 0; i < steps_.size(); ++i) fuseFollowers(i);
+    for (size_t i = 0; i < steps_.size(); ++i) fuseSum(i);
     std::vector<Step> result;
     for (auto& step : steps_)
       if (step) result.push_back(std::move(*step));
@@ -127,20 +128,20 @@ class Fusion {
     return (reshape.shape.size() == 3 && reshape.shape[0] == 0) || (x[0] > 0 && x[0] == result[0]);
   }
 
-  /// What follows a convolution, a normalisation or a pointwise operation, and is the only one to read it, moves into it. The fused
-  /// step takes the place of the last one, where everything that it reads has been computed.
+  /// What follows a convolution, a normalisation or a pointwise operation, and is the only one to read it, moves into it.
   void fuseFollowers(size_t i) {
-    for (size_t at = i; steps_[at];) {
-      const int result = steps_[at]->output;
-      const auto readers = readersOf(result);
-      if (readers.size() != 1 || !staysInside(result) || !pointwise(readers[0]) || !absorb(*steps_[at], *steps_[readers[0]]))
-        return;
-      steps_[at]->name = steps_[readers[0]]->name;
-      steps_[at]->output = steps_[readers[0]]->output;
-      steps_[readers[0]] = std::move(steps_[at]);
-      steps_[at].reset();
-      at = readers[0];
+    for (size_t at = i, next = 0; steps_[at]; at = next) {
+      if (!followerAs<Pointwise>(at, next) || !absorb(*steps_[at], *steps_[next])) return;
+      moveTo(next, at);
     }
+  }
+
+  /// The fused step takes the place of the last one, where everything that it reads has been computed.
+  void moveTo(size_t last, size_t from) {
+    steps_[from]->name = steps_[last]->name;
+    steps_[from]->output = steps_[last]->output;
+    steps_[last] = std::move(steps_[from]);
+    steps_[from].reset();
   }
 
   bool absorb(Step& step, const Step& follower) const {
@@ -156,13 +157,30 @@ class Fusion {
       activation = next.activation;
       return true;
     }
-    if (!conv || next.constant != kAbsent) return false;
-    const int first = follower.inputs[0], second = follower.inputs[1];
-    if (step.inputs.size() == 2 || next.operation != SHIFTCONV_OPERATION_ADD || first == second) return false;
-    if (shapeOf(first) != shapeOf(second)) return false;
-    step.inputs.push_back(first == step.output ? second : first);
+    if (!conv || !addResidual(step, follower)) return false;
     activation = next.activation;
     return true;
+  }
+
+  /// The other operand of a sum becomes the residual of a convolution that has none.
+  bool addResidual(Step& convolution, const Step& sum) const {
+    const auto& add = std::get<Pointwise>(sum.what);
+    if (convolution.inputs.size() == 2 || add.operation != SHIFTCONV_OPERATION_ADD || add.constant != kAbsent) return false;
+    const int first = sum.inputs[0], second = sum.inputs[1];
+    if (first == second || shapeOf(first) != shapeOf(second)) return false;
+    convolution.inputs.push_back(first == convolution.output ? second : first);
+    return true;
+  }
+
+  /// A sum that follows a convolution's activation moves into the convolution, too, if no other convolution has taken it. One that
+  /// has an activation of its own stays: a convolution has only one.
+  void fuseSum(size_t i) {
+    auto* conv = steps_[i] ? std::get_if<Convolution>(&steps_[i]->what) : nullptr;
+    size_t next = 0;
+    const auto* sum = conv ? followerAs<Pointwise>(i, next) : nullptr;
+    if (!sum || sum->activation.kind != SHIFTCONV_ACTIVATION_NONE || !addResidual(*steps_[i], *steps_[next])) return;
+    conv->residualLast = true;
+    moveTo(next, i);
   }
 
   const Graph& graph_;

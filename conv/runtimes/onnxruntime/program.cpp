@@ -84,10 +84,11 @@ void Program::placeValues() {
   }
 }
 
-/// Whether a step would read and write in the memory of `root` if the value lay there, too.
+/// Whether a step would read and write in the memory of `root` if the value lay there, too. Convolutions may, as they write other
+/// channels than they read.
 bool Program::meetsNeighbour(int value, int root) const {
   return std::any_of(island_.steps.begin(), island_.steps.end(), [&](const Step& step) {
-    if (std::holds_alternative<Concat>(step.what)) return false;
+    if (std::holds_alternative<Concat>(step.what) || std::holds_alternative<Convolution>(step.what)) return false;
     const auto isThere = [&](int other) { return other == value || places_.at(other).root == root; };
     const bool reads = std::any_of(step.inputs.begin(), step.inputs.end(), isThere);
     const bool isConcerned = step.output == value || std::find(step.inputs.begin(), step.inputs.end(), value) != step.inputs.end();
@@ -189,7 +190,8 @@ void Program::add(const Step& step, const Convolution& conv) {
   if (conv.bias != kAbsent) problem.has_bias = 1, problem.bias_type = typeOf(x), tensors.bias = constants_.bias(conv);
   if (step.inputs.size() == 2) {
     const int residual = step.inputs[1];
-    problem.beta = 1, problem.residual_type = typeOf(residual), tensors.residual = addressOf(residual);
+    problem.beta = 1, problem.residual_last = conv.residualLast, problem.residual_type = typeOf(residual),
+    tensors.residual = addressOf(residual);
     problem.residual_pixel_pitch = pitchOf(residual) == problem.k ? 0 : pitchOf(residual);
   }
   addRuns(Plan(problem, device_.properties()), tensors);

@@ -98,6 +98,7 @@ std::unique_ptr<CompiledIsland> Provider::compile(const OrtGraph* source, const 
   for (Value& value : island.graph.values) value.isOutput = false;
   for (const int output : island.outputs) island.graph.values[static_cast<size_t>(output)].isOutput = true;
   island.steps = lower(island.graph);
+  addToReport(island.steps);
   return std::make_unique<CompiledIsland>(std::move(island), session_);
 }
 

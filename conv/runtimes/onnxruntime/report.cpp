@@ -2,13 +2,18 @@
 
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace shiftconv::runtimes::onnx {
 namespace {
 
+nlohmann::ordered_json emptyReport(nlohmann::ordered_json device) {
+  return {{"device", std::move(device)}, {"graphs", nlohmann::ordered_json::array()}, {"steps", nlohmann::ordered_json::array()}};
+}
+
 struct Report {
   std::mutex mutex;
-  nlohmann::ordered_json json = {{"device", nullptr}, {"graphs", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = emptyReport(nullptr);
 };
 Report& report() {
   static Report kept;
@@ -19,7 +24,7 @@ Report& report() {
 
 void beginReport(const std::string& device) {
   const std::lock_guard lock(report().mutex);
-  report().json = {{"device", device}, {"graphs", nlohmann::ordered_json::array()}};
+  report().json = emptyReport(device);
 }
 
 void addToReport(const Graph& graph, const Claims& claims) {
@@ -37,6 +42,13 @@ void addToReport(const Graph& graph, const Claims& claims) {
   }
   const std::lock_guard lock(report().mutex);
   report().json["graphs"].push_back({{"nodes", std::move(nodes)}, {"islands", std::move(islands)}});
+}
+
+void addToReport(const std::vector<Step>& steps) {
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  for (const Step& step : steps) names.push_back(step.name);
+  const std::lock_guard lock(report().mutex);
+  report().json["steps"].push_back(std::move(names));
 }
 
 std::string reportText() {

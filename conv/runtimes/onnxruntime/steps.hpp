@@ -36,6 +36,7 @@ struct Convolution {
   bool transposed = false;
   float alpha = 1;
   Activation activation;
+  bool residualLast = false;  ///< the residual is added after the activation
 };
 struct Pool {
   Window window;

@@ -272,6 +272,9 @@ Described describe(const Operands& operands, const Settings& settings) {
     problem.beta = 1;
     problem.residual_type = typeOf("residual", operands.residual.type());
     problem.residual_pixel_pitch = pixelPitch("residual", operands.residual);
+    problem.residual_last = settings.residualLast ? 1 : 0;
+  } else if (settings.residualLast) {
+    refuse("residual_last", " must be False without a residual");
   }
   if (operands.out) {
     checkDevice("out", operands.out, operands.x);

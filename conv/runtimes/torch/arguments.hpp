@@ -18,12 +18,12 @@ namespace shiftconv::torch_glue {
 inline constexpr const char* kConvSchema =
     "(Tensor x, Tensor w, Tensor? bias=None, Tensor? residual=None, *, int[] stride=[1], int[] padding=[0], int[] dilation=[1], "
     "int groups=1, str activation=\"none\", float activation_a=0., float activation_b=0., Tensor? channel_scale=None, "
-    "str compute=\"default\", str plan=\"\", ScalarType? out_dtype=None) -> Tensor";
+    "str compute=\"default\", str plan=\"\", bool residual_last=False, ScalarType? out_dtype=None) -> Tensor";
 inline constexpr const char* kConvOutSchema =
     "(Tensor x, Tensor w, Tensor? bias=None, Tensor? residual=None, *, int[] stride=[1], int[] padding=[0], "
     "int[] dilation=[1], int groups=1, str activation=\"none\", float activation_a=0., float activation_b=0., "
-    "Tensor? channel_scale=None, str compute=\"default\", str plan=\"\", Tensor(a!) y) -> ()";
-inline constexpr uint64_t kArguments = 15;
+    "Tensor? channel_scale=None, str compute=\"default\", str plan=\"\", bool residual_last=False, Tensor(a!) y) -> ()";
+inline constexpr uint64_t kArguments = 16;
 
 /// The same with everything that is no tensor in one text (settings.hpp), because PyTorch takes time for each argument: several
 /// allocations for each list and text, given or not.

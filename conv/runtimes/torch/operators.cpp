@@ -125,7 +125,7 @@ void finish(StableIValue* stack, const Call& call, Operands& operands) {
 template <Run kRun, Output kOutput>
 void conv(StableIValue* stack, uint64_t arguments, uint64_t) {
   checkArgumentCount(arguments, kArguments);
-  Operands operands(stack, 11, 14, kOutput);
+  Operands operands(stack, 11, 15, kOutput);
   const Settings settings(stack);
   const CallKey key(operands, bytesOf(settings));
   std::shared_ptr<const Call> call = findCall(key);
@@ -158,7 +158,7 @@ void pair(StableIValue* stack, uint64_t arguments, uint64_t) {
 /// What a call of conv_out or _prepared_out costs in PyTorch itself.
 void nothing(StableIValue* stack, uint64_t arguments, uint64_t) {
   checkArgumentCount(arguments, kArguments);
-  const Operands operands(stack, 11, 14, Output::Given);
+  const Operands operands(stack, 11, 15, Output::Given);
   const Settings settings(stack);
 }
 void nothingPrepared(StableIValue* stack, uint64_t arguments, uint64_t) {

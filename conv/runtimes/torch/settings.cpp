@@ -37,12 +37,17 @@ class Fields {
       field.remove_prefix(comma + 1);
     }
   }
+  bool flag() {
+    const std::string_view field = next();
+    if (field != "0" && field != "1") fail();
+    return field == "1";
+  }
   std::string_view rest() const { return rest_; }
 
  private:
   [[noreturn]] void fail() const {
-    refuse("settings", " must be \"stride padding dilation groups activation a b compute plan\", but is \"", std::string(text_),
-           "\"");
+    refuse("settings", " must be \"stride padding dilation groups activation a b residual_last compute plan\", but is \"",
+           std::string(text_), "\"");
   }
 
   std::string_view text_, rest_;
@@ -70,6 +75,7 @@ Settings::Settings(const StableIValue* stack)
       activation(takeText(stack[8])),
       activationA(std::bit_cast<double>(stack[9])),
       activationB(std::bit_cast<double>(stack[10])),
+      residualLast(static_cast<bool>(stack[14])),
       compute(takeText(stack[12])),
       plan(takeText(stack[13])) {}
 
@@ -83,6 +89,7 @@ Settings parseSettings(std::string_view text) {
   settings.activation = fields.next();
   settings.activationA = fields.number<double>(fields.next());
   settings.activationB = fields.number<double>(fields.next());
+  settings.residualLast = fields.flag();
   settings.compute = fields.next();
   settings.plan = fields.rest();
   return settings;
@@ -98,6 +105,7 @@ std::string bytesOf(const Settings& settings) {
   append(bytes, settings.activation);
   append(bytes, std::bit_cast<uint64_t>(settings.activationA));
   append(bytes, std::bit_cast<uint64_t>(settings.activationB));
+  append(bytes, static_cast<uint64_t>(settings.residualLast));
   append(bytes, settings.compute);
   append(bytes, settings.plan);
   return bytes;

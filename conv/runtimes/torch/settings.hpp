@@ -14,6 +14,7 @@ struct Settings {
   int64_t groups = 1;
   std::string activation = "none";
   double activationA = 0, activationB = 0;
+  bool residualLast = false;
   std::string compute = "default", plan;  ///< plan: "", "algorithm" or "algorithm:options"
 
   Settings() = default;
@@ -21,8 +22,9 @@ struct Settings {
   explicit Settings(const StableIValue* stack);
 };
 
-/// Reads "stride padding dilation groups activation a b compute plan", one space between two, lists with commas; the plan is all of
-/// the rest: "1 1,0,2,1 1 1 relu 0.0 0.0 default ". Throws std::invalid_argument for anything else.
+/// Reads "stride padding dilation groups activation a b residual_last compute plan", one space between two, lists with commas,
+/// residual_last 0 or 1; the plan is all of the rest: "1 1,0,2,1 1 1 relu 0.0 0.0 0 default ". Throws std::invalid_argument for
+/// anything else.
 Settings parseSettings(std::string_view text);
 
 /// Bytes that are equal for equal settings, and are no text that parseSettings takes.

@@ -202,7 +202,7 @@ def eights(d, p):
         extent = max(p.extent[axis], reach + 1 - p.before[axis] - p.after[axis])
         d.set_axis(p, axis, extent, side, p.before[axis], p.after[axis], p.stride[axis], p.dilation[axis])
     d.plain_epilogue(p)
-    p.beta, p.residual_type = 0.0, "f16"
+    p.beta, p.residual_type, p.residual_last = 0.0, "f16", False
 
 
 def depthwise(d, p):

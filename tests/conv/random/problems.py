@@ -58,6 +58,7 @@ class Problem:
     output_zero: int = 0
     alpha: float = 1.0
     beta: float = 0.0
+    residual_last: bool = False
     out_scale: float = 1.0
     channel_scale: bool = False
     amax: bool = False
@@ -114,6 +115,7 @@ class Problem:
         text += f"{' channel_scale' if self.channel_scale else ''}{f' bias {self.bias_type}' if self.bias_type else ''}"
         if self.beta != 0:
             text += f" residual {self.beta:.9g} residual_type {self.residual_type}{word('residual_pitch', self.residual_pitch, 0)}"
+            text += " residual_last" if self.residual_last else ""
         if self.activation != "none":
             parameters = " " + ",".join(f"{p:.9g}" for p in self.parameters) if self.parameters else ""
             text += f" {self.activation}{parameters}"
@@ -204,6 +206,8 @@ class Draw:
         if self.chance(0.3):
             p.beta, p.residual_type = self.one((1.0, -0.5, 2.0)), p.output_type
         p.activation = "relu" if self.chance(0.5) else "none"
+        if p.beta != 0 and self.chance(0.3):
+            p.activation, p.residual_last = self.one(("silu", "silu", "relu", "none")), True
         p.separate = self.chance(0.1)
 
     def full_epilogue(self, p, spread, blocks=False):
@@ -232,6 +236,7 @@ class Draw:
             p.residual_type = self.one(("f32", "f16", "bf16", "f32", "f16", "bf16", "s8"))
             if p.residual_type == "s8":
                 p.beta /= 32
+            p.residual_last = self.chance(0.3)
         p.activation = self.one(ACTIVATIONS)
         if p.activation == "leaky_relu":
             p.parameters = (self.eighths(-1, 1),)

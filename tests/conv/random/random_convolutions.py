@@ -404,7 +404,7 @@ class Comparison:
         """Runs the plain convolution with the same options, and rounds behind each step here: the same outputs, bit for bit. amax, which
         changes no output, makes it the kernel of the whole epilogue: that of the short one may sum in another order."""
         options = self.driver.ask(f"options {planned} {options} {p.text()}")[1].decode() or "-"
-        plain = dataclasses.replace(p, channel_scale=False, bias_type="", beta=0.0, residual_type="f16", residual_pitch=0, activation="none",
+        plain = dataclasses.replace(p, channel_scale=False, bias_type="", beta=0.0, residual_type="f16", residual_pitch=0, residual_last=False, activation="none",
                                     parameters=(), amax=True, out_scale=1.0, separate=False)
         none = np.zeros(0, np.uint8)
         operands = {**tensors.bytes, "bias": none, "residual": none, "channel_scale": none, "amax": np.zeros(4, np.uint8)}

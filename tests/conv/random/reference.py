@@ -200,11 +200,16 @@ def epilogue(p, sums, tensors):
         v = step(v.times(tensors["channel_scale"]))
     if p.bias_type:
         v = step(v.plus(tensors["bias"]))
+    adds_last = p.residual_last and p.activation != "none"
+    if adds_last:
+        v = step(activate(p, v))
     if p.beta != 0:
-        # In either order with the bias.
+        # Before the activation in either order with the bias.
         term = p.beta * tensors["residual"]
-        v = step(v.plus(term, U * (np.abs(term) + (np.abs(tensors["bias"]) if p.bias_type else 0))))
-    v = step(activate(p, v))
+        either = U * (np.abs(term) + (np.abs(tensors["bias"]) if p.bias_type else 0))
+        v = step(v.plus(term, 0 if adds_last else either))
+    if not adds_last:
+        v = step(activate(p, v))
     return v, v.times(p.out_scale)
 
 
@@ -219,8 +224,9 @@ def separate_steps(p, convolved, tensors):
         v = step(v * tensors["channel_scale"])
     if p.bias_type:
         v = step(v + tensors["bias"])
-    if p.beta != 0:
-        v = step(v + p.beta * tensors["residual"])
+    add = lambda v: step(v + p.beta * tensors["residual"])
+    if p.beta != 0 and not p.residual_last:
+        v = add(v)
     low = high = v
     if p.activation == "relu":
         low = high = np.where(v < 0, 0, v)
@@ -233,4 +239,6 @@ def separate_steps(p, convolved, tensors):
     elif p.activation != "none":
         activated = activate(p, Numbers(v, np.zeros_like(v)))
         low, high = form(activated.value - activated.error), form(activated.value + activated.error)
+    if p.residual_last:
+        low, high = add(low), add(high)
     return step(low * p.out_scale), step(high * p.out_scale)

@@ -15,19 +15,22 @@ ort.set_default_logger_severity(4)
 
 
 class RandomGraph:
-    """A convolution or a Gemm, and behind it up to three operators with attributes that may not fit."""
+    """A convolution, a bottleneck or a Gemm, and behind it up to three operators with attributes that may not fit."""
 
     def __init__(self, choose):
         self.choose, self.nodes, self.constants = choose, [], []
         self.kind = choose.choice((np.float32, np.float32, np.float16))
         self.values = ["x", "other"]
-        if choose.random() < 0.85:
+        kind = choose.random()
+        if kind < 0.15:
+            x = self.bottleneck(self.add("Conv", ["x", self.numbers(4, 4, 1, 1)]))
+        elif kind < 0.85:
             x = self.add("Conv", ["x", *self.filters()], group=choose.choice((1, 1, 1, 1, 1, 2, 3, 0, -1)), **self.window(2))
         else:
             x = self.add("Gemm", [self.add("Flatten", ["x"], axis=choose.choice((1, 1, 2, 0))), self.numbers(choose.choice((8, 16, 3)), 3)],
                          transB=choose.choice((0, 1)), alpha=choose.choice((1.0, 2.0, 0.0)))
         for _ in range(choose.randrange(4)):
-            x = getattr(self, choose.choice(("conv", "pool", "pointwise", "shape", "resize", "concat", "norm")))(x)
+            x = getattr(self, choose.choice(("conv", "pool", "pointwise", "shape", "resize", "concat", "norm", "bottleneck")))(x)
         self.result = x
 
     def add(self, op, inputs, **attributes):
@@ -70,6 +73,17 @@ class RandomGraph:
         if self.choose.random() < 0.5:
             return self.add(self.choose.choice(("Relu", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "Gelu")), [x])
         return self.add(self.choose.choice(("Add", "Mul")), [x, self.choose.choice(self.values)])
+
+    def bottleneck(self, x):
+        """x + act(conv(x)), or another sum; mostly of operands that fit."""
+        c = self.choose.choice((4, 4, 4, 8))
+        inner = self.add("Conv", [x, self.numbers(c, c, 3, 3)], pads=self.choose.choice(([1] * 4, [1] * 4, [1] * 4, [0] * 4)))
+        for _ in range(self.choose.choice((1, 1, 1, 0, 2))):
+            op = self.choose.choice(("SiLU", "SiLU", "Relu", "Tanh"))
+            inner = self.add("Mul", [inner, self.add("Sigmoid", [inner])]) if op == "SiLU" else self.add(op, [inner])
+        operands = [inner, x if self.choose.random() < 0.7 else self.choose.choice(self.values)]
+        self.choose.shuffle(operands)
+        return self.add("Add", operands)
 
     def shape(self, x):
         kind = self.choose.choice(("Reshape", "Transpose", "Flatten"))

@@ -91,9 +91,11 @@ def mobilenetV2(graph, whole=False, narrower=8):
 
 
 def pyramid(graph, whole=False):
-    """What detectors have: SiLU, squeeze and excitation, upsampling, concatenation."""
+    """What detectors have: SiLU, a shortcut around it, squeeze and excitation, upsampling, concatenation."""
     net = Layers(graph, 3, 3, whole)
     net.conv(8, 3, 2).activate("SiLU")
+    before = net.x
+    net.conv(8, 3).activate("SiLU").apply("Add", before)
     fine, fineChannels = net.x, net.channels
     net.conv(16, 3, 2).activate("SiLU")
     gated, channels = net.x, net.channels

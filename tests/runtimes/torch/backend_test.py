@@ -18,7 +18,7 @@ except ImportError:
 
 import shiftconv
 import shiftconv.torch as sct
-from blocks import Bottleneck, CausalBlock, InvertedResidual, UNetBlock, inputs, with_statistics
+from blocks import Bottleneck, CausalBlock, InvertedResidual, UNetBlock, YoloBottleneck, inputs, with_statistics
 
 shiftconv.emulate("sm_90a")
 
@@ -76,6 +76,14 @@ class Backend(unittest.TestCase):
                 "project.0": ["batch_norm", "bias", "residual"],
             },
         )
+
+    def test_yolo_block(self):
+        for dtype in (torch.float16, torch.bfloat16):
+            model = with_statistics(YoloBottleneck())
+            compiled, censuses = self.compiled(model, dtype=dtype)
+            self.check(model, compiled, inputs(2, 16, 5, 6), dtype)
+            conv = ["batch_norm", "bias", "silu"]
+            self.assertEqual(list(self.fused(censuses).values()), [conv, [*conv, "residual"]])
 
     def test_unet_block_with_any_batch_size(self):
         model = with_statistics(UNetBlock())

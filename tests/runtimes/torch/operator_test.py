@@ -193,6 +193,34 @@ class Results(Case):
         for name, function in smooth.items():
             torch.testing.assert_close(sct.conv(x, w, activation=name).float(), function(plain), rtol=2e-3, atol=2e-3)
 
+    def test_a_residual_after_the_activation(self):
+        for dtype, k in ((torch.float16, 24), (torch.float16, 20), (torch.bfloat16, 24)):
+            x, w = random(2, 16, 7, 5, dtype=dtype), random(k, 16, 3, 2, dtype=dtype, seed=2)
+            bias, residual = random(k, dtype=torch.float32, seed=3), random(2, k, 7, 4, dtype=dtype, seed=4)
+            arguments, wide = dict(padding=(1, 0), residual_last=True), residual.float()
+            plain = F.conv2d(x.float(), w.float(), bias, padding=(1, 0))
+            self.check(sct.conv(x, w, bias, residual, activation="relu", **arguments), plain.relu() + wide, dtype)
+            limits = ("clamp", -0.5, 1.5)
+            self.check(sct.conv(x, w, bias, residual, activation=limits, **arguments), plain.clamp(-0.5, 1.5) + wide, dtype)
+            self.check(sct.conv(x, w, bias, residual, **arguments), plain + wide, dtype)  # the same as without it
+            y = sct.conv(x, w, bias, residual, activation="silu", **arguments)
+            torch.testing.assert_close(y.float(), F.silu(plain) + wide, rtol=2 * HALF_ULP[dtype], atol=2e-3)
+            out = torch.empty_like(residual)
+            self.assertIs(sct.conv(x, w, bias, residual, activation="silu", out=out, **arguments), out)
+            self.assertTrue(torch.equal(out, y))
+            pair = x[:, :8].contiguous(memory_format=torch.channels_last), x[:, 8:]
+            self.check(sct.conv(pair, w, bias, residual, activation="relu", **arguments), plain.relu() + wide, dtype)
+            module = sct.ShiftConv(w, bias, padding=(1, 0), activation="silu", residual_last=True)
+            for x_of_module, more in ((x, {}), (x, {"out": torch.empty_like(y)}), (pair, {})):
+                torch.testing.assert_close(module(x_of_module, residual, **more), y)
+            with torch.no_grad():
+                self.assertTrue(torch.equal(module(x, residual), y))
+                self.assertTrue(torch.equal(torch.compile(module, fullgraph=True, backend="eager")(x, residual), y))
+                with self.assertRaisesRegex(ValueError, "residual_last must be False without a residual"):
+                    module(x)
+            self.assertIn("activation='silu', residual_last=True", repr(module))
+            self.assertTrue(module.problem(x.shape, True).residual_last)
+
     def test_a_chosen_plan(self):
         x, w = random(1, 16, 6, 5), random(16, 16, 3, 3, seed=2)
         expected = F.conv2d(x.float(), w.float(), padding=1)
@@ -217,6 +245,8 @@ class Results(Case):
             ((x, w, bias), dict(activation="clamp", activation_a=-1.0, activation_b=2.0), plain.clamp(-1, 2)),
             ((x, w, bias), dict(activation="clamp", activation_a=-1.0, activation_b=3.0), plain.clamp(-1, 3)),
             ((x, w, bias, residual), {}, plain + residual.float()),
+            ((x, w, bias, residual), dict(activation="relu"), (plain + residual.float()).relu()),
+            ((x, w, bias, residual), dict(activation="relu", residual_last=True), plain.relu() + residual.float()),
             ((x, w, bias), dict(channel_scale=torch.full((16,), 0.5)), F.conv2d(x.float(), w.float(), groups=2) / 2 + bias.view(-1, 1, 1)),
             ((x, w, bias), dict(out_dtype=torch.float32), plain),
             ((wide[:, :16], w, bias), {}, F.conv2d(wide[:, :16].float(), w.float(), bias, groups=2)),
@@ -279,6 +309,9 @@ class Refusals(Case):
         self.refused(ValueError, "bias must be contiguous", x, w, torch.zeros(48)[::2])
         self.refused(ValueError, "channel_scale must be float32", x, w, channel_scale=bias.half())
         self.refused(ValueError, "residual must have the shape \\(2, 24, 7, 6\\)", x, w, None, x)
+        self.refused(ValueError, "residual_last must be False without a residual", x, w, residual_last=True)
+        with self.assertRaisesRegex(RuntimeError, "'bool' for argument 'residual_last'"):
+            sct.conv(x, w, residual_last="no")
         self.refused(ValueError, "out must have the shape", x, w, out=x)
         self.refused(ValueError, "out_dtype is torch.float32, but out has", x, w, out=x, out_dtype=torch.float32)
         self.refused(ValueError, "out_dtype must be float16, ", x, w, out_dtype=torch.float64)
@@ -298,10 +331,10 @@ class Refusals(Case):
 
     def test_settings(self):
         x, w = random(1, 8, 3, 4), random(8, 8, 1, 1)
-        right = "1 0 1 1 none 0.0 0.0 default "
+        right = "1 0 1 1 none 0.0 0.0 0 default "
         self.assertTrue(torch.equal(torch.ops.shiftconv._prepared(x, w, None, None, None, right, None), sct.conv(x, w)))
-        for wrong in ("", " ", right[:-1], "1  0 1 1 none 0.0 0.0 default ", "1, 0 1 1 none 0.0 0.0 default ", right.replace("0.0", "zero"),
-                      right.replace("1", "99999999999999999999"), "\0" + right):  # fmt: skip
+        for wrong in ("", " ", right[:-1], "1  0 1 1 none 0.0 0.0 0 default ", "1, 0 1 1 none 0.0 0.0 0 default ", right.replace("0.0", "zero"),
+                      right.replace("1", "99999999999999999999"), right.replace(" 0 d", " 2 d"), "\0" + right):  # fmt: skip
             with self.assertRaisesRegex(ValueError, '^shiftconv: settings must be "stride padding'):
                 torch.ops.shiftconv._prepared(x, w, None, None, None, wrong, None)
 
@@ -346,6 +379,7 @@ class Refusals(Case):
                     dilation=choose.choice([1] * 9 + numbers),
                     groups=choose.choice([1] * 9 + [0, -1, 3, 16, 1 << 62]),
                     activation=choose.choice([None] * 4 + ["relu", "clamp", ("clamp", 1, 0), ("leaky_relu", float("nan")), 7, "\0"]),
+                    residual_last=choose.choice([False] * 4 + [True, None, 1, "x"]),
                     channel_scale=choose.choice(optional),
                     out_dtype=choose.choice([None] * 4 + [torch.float16, torch.float64, "f16"]),
                     compute=choose.choice(["default"] * 6 + ["tf32", "", None]),
@@ -377,10 +411,10 @@ class Refusals(Case):
                 x, w, y = (choose.choice(tensors) for _ in range(3))
                 settings = " ".join(choose.choice(fields) for _ in range(choose.randrange(12)))
                 if choose.random() < 0.5:
-                    settings = choose.choice(["1 1 1 1 none 0.0 0.0 default ", "1 0 1 1 relu 0.0 0.0 default halo", "2,1 1,0,2,1 1 1 clamp 0.0 6.0 f16 "])
+                    settings = choose.choice(["1 1 1 1 none 0.0 0.0 0 default ", "1 0 1 1 relu 0.0 0.0 1 default halo", "2,1 1,0,2,1 1 1 clamp 0.0 6.0 0 f16 "])
                 named = {name: choose.choice(lists) for name in ("stride", "padding", "dilation")}
                 named |= {name: choose.choice(texts) for name in ("activation", "compute", "plan")}
-                named |= {"groups": choose.choice([1, 1, 1, 0, -1, 1 << 62]), "channel_scale": some[2]}
+                named |= {"groups": choose.choice([1, 1, 1, 0, -1, 1 << 62]), "channel_scale": some[2], "residual_last": choose.random() < 0.2}
                 if choose.random() < 0.7:
                     named |= {"compute": "default", "plan": ""}
                 dtype = choose.choice([None, None, torch.float16, torch.float64])
@@ -411,9 +445,11 @@ class Compilation(Case):
         x, w, bias = random(2, 8, 5, 6), random(16, 8, 3, 3, seed=2), random(16, dtype=torch.float32)
         torch.library.opcheck(torch.ops.shiftconv.conv.default, (x, w, bias), {"padding": [1, 0, 2, 1], "activation": "relu"})
         torch.library.opcheck(torch.ops.shiftconv.conv.default, (random(2, 24, 5, 6)[:, 8:16], w), {"stride": [2], "out_dtype": torch.float32})
+        after = {"activation": "relu", "residual_last": True}
+        torch.library.opcheck(torch.ops.shiftconv.conv.default, (x, w, bias, random(2, 16, 3, 4)), after)
         out = random(2, 16, 3, 4)
         torch.library.opcheck(torch.ops.shiftconv.conv_out.default, (x, w), {"y": out})
-        settings, tests = "1 1,0,2,1 1 1 relu 0.0 0.0 default ", ("test_schema", "test_faketensor")
+        settings, tests = "1 1,0,2,1 1 1 relu 0.0 0.0 0 default ", ("test_schema", "test_faketensor")
         torch.library.opcheck(torch.ops.shiftconv._prepared.default, (x, w, bias, None, None, settings, None), test_utils=tests)
         out = random(2, 16, 4, 7)
         torch.library.opcheck(torch.ops.shiftconv._prepared_out.default, (x, w, bias, None, None, settings, out), test_utils=tests)

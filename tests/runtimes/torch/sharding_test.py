@@ -49,6 +49,8 @@ def along_the_batch(mesh):
     )  # fmt: skip
     check(y, expected.relu(), Shard(0))
     assert y.to_local().shape[0] == (3, 2)[distributed.get_rank()], "each rank convolves its own images"
+    y = sct.conv(placed(x, mesh, Shard(0)), *whole, placed(residual, mesh, Shard(0)), activation="relu", residual_last=True)
+    check(y, F.conv2d(x.float(), w.float(), bias.float()).relu() + residual.float(), Shard(0))
     # What a call before decided about holds for these settings only.
     for stride in (1, 2):
         check(sct.conv(placed(x, mesh, Shard(0)), whole[0], stride=stride), F.conv2d(x.float(), w.float(), stride=stride), Shard(0))

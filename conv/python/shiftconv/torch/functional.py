@@ -115,6 +115,7 @@ def settings(
     activation: ActivationLike,
     compute: str,
     plan: str,
+    residual_last: bool = False,
 ) -> Optional[str]:
     """All arguments of ``conv`` that are no tensors, as the prepared operators take them. None for what is wrong with a type or a name,
     of which the other operators have a sentence."""
@@ -124,16 +125,18 @@ def settings(
         return None
     if not all(isinstance(name, str) and " " not in name for name in (window["activation"], compute)) or not isinstance(plan, str):
         return None
-    return settings_of(groups=groups, compute=compute, plan=plan, **window)
+    if not isinstance(residual_last, bool):
+        return None
+    return settings_of(groups=groups, residual_last=residual_last, compute=compute, plan=plan, **window)
 
 
 _settings: dict[Any, str] = {}
 
 
 def _known_settings(filter_shape: Sequence[int], *key: Any) -> Optional[str]:
-    """``settings``, remembered for what can be a key."""
+    """``settings``, remembered for what can be a key. The last of it, residual_last, may be found by a number."""
     made = settings(filter_shape, *key)
-    if made is not None and len(_settings) < 4096 and not {bool, float} & set(map(type, key)):  # True and 1.0 would be found as 1
+    if made is not None and len(_settings) < 4096 and not {bool, float} & set(map(type, key[:-1])):  # True and 1.0 would be found as 1
         try:
             _settings[(len(filter_shape) if key[1] != "same" else filter_shape, *key)] = made
         except TypeError:  # a list
@@ -152,6 +155,7 @@ def conv(
     dilation: Ints = 1,
     groups: int = 1,
     activation: ActivationLike = None,
+    residual_last: bool = False,
     channel_scale: Optional[torch.Tensor] = None,
     out_dtype: Optional[torch.dtype] = None,
     compute: str = "default",
@@ -159,7 +163,8 @@ def conv(
     out: Optional[torch.Tensor] = None,
     dim: int = 1,
 ) -> torch.Tensor:
-    """``activation(channel_scale * conv(x, w) + bias + residual)`` in one kernel, in the current CUDA stream.
+    """``activation(channel_scale * conv(x, w) + bias + residual)``, or with residual_last
+    ``activation(channel_scale * conv(x, w) + bias) + residual``, in one kernel, in the current CUDA stream.
 
     Args:
         x: (N, C, H, W), (N, C, D, H, W) or (N, C, L), with channels next to each other: torch.channels_last, channels_last_3d, or a
@@ -168,12 +173,13 @@ def conv(
             read as ``torch.cat(x, dim)`` would be, without that copy: a skip connection, or frames that are kept and new ones.
         w: (K, C / groups, R, S) and so on, dense and channels_last.
         bias: (K), float32, float16 or bfloat16.
-        residual: of the output's shape, channels_last; added before the activation.
+        residual: of the output's shape, channels_last; added before the activation, or after it with residual_last.
         stride, dilation: a number, or one for each spatial dimension.
         padding: a number, one for each spatial dimension, a pair (before, after) for each, "same" or "valid".
         groups: divides C and K.
         activation: None, "relu", "relu6", ("leaky_relu", slope), ("clamp", low, high), "gelu", "gelu_tanh", "silu", "hard_swish",
             "sigmoid" or "tanh".
+        residual_last: the residual is added to what the activation gives. Only with a residual.
         channel_scale: (K), float32; multiplies the sum.
         out_dtype: of the output; by default that of x.
         compute: "default": exact products summed in float32; "tf32" for float32 tensors; "f16": summed in float16.
@@ -191,13 +197,14 @@ def conv(
     """
     if torch.compiler.is_compiling() or type(x) is not torch.Tensor:
         if isinstance(x, (tuple, list)):
-            prepared = settings(w.shape, stride, padding, dilation, groups, activation, compute, plan)
+            prepared = settings(w.shape, stride, padding, dilation, groups, activation, compute, plan, residual_last)
             return _conv_of_pair(x, dim, w, bias, residual, channel_scale, prepared, out_dtype, out)
         return _conv_in_full(
-            x, w, bias, residual, stride, padding, dilation, groups, activation, channel_scale, out_dtype, compute, plan, out
-        )
+            x, w, bias, residual, stride, padding, dilation, groups, activation, channel_scale, out_dtype, compute, plan,
+            residual_last, out,
+        )  # fmt: skip
     try:
-        key = (stride, padding, dilation, groups, activation, compute, plan)
+        key = (stride, padding, dilation, groups, activation, compute, plan, residual_last)
         try:
             prepared = _settings.get((x.ndim if padding != "same" else w.shape, *key))
         except TypeError:  # a list
@@ -205,8 +212,9 @@ def conv(
         prepared = prepared or _known_settings(w.shape, *key)
         if prepared is None or torch.is_grad_enabled() and _requires_grad(x, w, bias, residual, channel_scale, out):
             return _conv_in_full(
-                x, w, bias, residual, stride, padding, dilation, groups, activation, channel_scale, out_dtype, compute, plan, out
-            )
+                x, w, bias, residual, stride, padding, dilation, groups, activation, channel_scale, out_dtype, compute, plan,
+                residual_last, out,
+            )  # fmt: skip
         if out is None:
             return PREPARED(x, w, bias, residual, channel_scale, prepared, out_dtype)
         if out_dtype is not None:
@@ -285,6 +293,7 @@ def _conv_in_full(
     out_dtype: Optional[torch.dtype],
     compute: str,
     plan: str,
+    residual_last: bool,
     out: Optional[torch.Tensor],
 ) -> torch.Tensor:
     """``conv`` for compilers and subclasses of tensors, which see every argument; but for distributed ones, of which PyTorch only
@@ -292,7 +301,7 @@ def _conv_in_full(
     _check_tensors(x, w, bias, residual, channel_scale, out)
     prepared = None
     if is_distributed(x) and out is None:
-        prepared = settings(w.shape, stride, padding, dilation, groups, activation, compute, plan)
+        prepared = settings(w.shape, stride, padding, dilation, groups, activation, compute, plan, residual_last)
     if prepared is not None and not (torch.is_grad_enabled() and _requires_grad(x, w, bias, residual, channel_scale)):
         from .sharding import conv_distributed
 
@@ -306,6 +315,8 @@ def _conv_in_full(
         arguments["compute"] = compute
     if plan != "":
         arguments["plan"] = plan
+    if residual_last:
+        arguments["residual_last"] = residual_last
     if out is None:
         if out_dtype is not None:
             arguments["out_dtype"] = out_dtype

@@ -26,6 +26,7 @@ TYPES = {
 
 class ShiftConv(torch.nn.Module):
     """``conv`` with constant weights: ``forward(x, residual=None, out=None)``. x may be a pair, whose channels follow one another.
+    With residual_last every call has a residual.
 
     The weight keeps its dtype, in channels_last; the bias is float32. Neither requires grad. An x that is not channels_last is copied.
     With padding "same", also with strides, there are ceil(extent / stride) outputs, and the odd zero is the last, as in TensorFlow.
@@ -44,6 +45,7 @@ class ShiftConv(torch.nn.Module):
         dilation: Sequence[int] = (1,),
         groups: int = 1,
         activation: Any = None,
+        residual_last: bool = False,
         plan: str = "",
     ) -> None:
         super().__init__()
@@ -54,7 +56,7 @@ class ShiftConv(torch.nn.Module):
         if isinstance(padding, str) and padding != "same":
             raise ValueError(f'shiftconv: padding must be numbers or "same", but is {padding!r}')
         self.padding: Optional[tuple[tuple[int, int], ...]] = None if isinstance(padding, str) else tuple(pairs_of(padding, spatial))
-        self.groups, self.activation = groups, activation
+        self.groups, self.activation, self.residual_last = groups, activation, residual_last
         self.plan = plan
 
     @property
@@ -69,7 +71,10 @@ class ShiftConv(torch.nn.Module):
         self._settings_of: dict[tuple[int, ...], Optional[str]] = {}  # with padding "same", by the spatial extents of x
 
     def _settings_for(self, padding: Sequence[tuple[int, int]]) -> Optional[str]:
-        return settings(self.weight.shape, self.stride, padding, self.dilation, self.groups, self.activation, "default", self._plan)
+        return settings(
+            self.weight.shape, self.stride, padding, self.dilation, self.groups, self.activation, "default", self._plan,
+            self.residual_last,
+        )  # fmt: skip
 
     def padding_of(self, x_shape: Sequence[int]) -> Sequence[tuple[int, int]]:
         """(before, after) of each spatial dimension, for an x of this shape."""
@@ -101,7 +106,7 @@ class ShiftConv(torch.nn.Module):
             return conv(
                 tuple(channels_last(part) for part in x), self.weight, self.bias, None if residual is None else channels_last(residual),
                 stride=self.stride, padding=self.padding_of(x[0].shape), dilation=self.dilation, groups=self.groups,
-                activation=self.activation, plan=self.plan, out=out,
+                activation=self.activation, residual_last=self.residual_last, plan=self.plan, out=out,
             )  # fmt: skip
         if type(x) is torch.Tensor or not is_distributed(x):  # of those, conv sees to the layout of the parts
             x = channels_last(x)
@@ -111,7 +116,7 @@ class ShiftConv(torch.nn.Module):
         if prepared is None:
             return conv(
                 x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding_of(x.shape), dilation=self.dilation,
-                groups=self.groups, activation=self.activation, plan=self.plan, out=out,
+                groups=self.groups, activation=self.activation, residual_last=self.residual_last, plan=self.plan, out=out,
             )  # fmt: skip
         constant = self._buffers  # attributes of a module take PyTorch longer
         if out is None:
@@ -144,6 +149,7 @@ class ShiftConv(torch.nn.Module):
         problem.has_bias = self.bias is not None
         if residual:
             problem.beta, problem.residual_type = 1.0, kind
+        problem.residual_last = self.residual_last
         name, problem.activation_a, problem.activation_b = activation_of(self.activation)
         problem.activation = Activation[name.upper()]
         problem.compute = Compute.DEFAULT
@@ -152,5 +158,6 @@ class ShiftConv(torch.nn.Module):
     def extra_repr(self) -> str:
         return (
             f"{tuple(self.weight.shape)}, stride={self.stride}, padding={self.padding or 'same'}, dilation={self.dilation}, "
-            f"groups={self.groups}, activation={self.activation!r}, bias={self.bias is not None}, plan={self.plan!r}"
+            f"groups={self.groups}, activation={self.activation!r}, residual_last={self.residual_last}, bias={self.bias is not None}, "
+            f"plan={self.plan!r}"
         )

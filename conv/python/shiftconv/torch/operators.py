@@ -129,12 +129,13 @@ def settings_of(
     activation: str,
     activation_a: float,
     activation_b: float,
+    residual_last: bool,
     compute: str,
     plan: str,
 ) -> str:
     """What ``_prepared`` takes for these arguments of ``torch.ops.shiftconv.conv``."""
     lists = (",".join(map(str, numbers)) for numbers in (stride, padding, dilation))
-    return " ".join((*lists, str(groups), activation, repr(activation_a), repr(activation_b), compute, plan))
+    return " ".join((*lists, str(groups), activation, repr(activation_a), repr(activation_b), str(int(residual_last)), compute, plan))
 
 
 def _windows_in(settings: str) -> dict[str, list[int]]:

@@ -26,9 +26,10 @@ def replace(
     """A copy of a model for inference, with its convolutions in ShiftConv.
 
     The model is traced by torch.fx. Batch normalisation is folded into weights in float32, and bias, zero padding, the addition of a
-    residual and the activation run in the convolution's kernel, which also writes its part of a concatenation along the channels. Where a
-    module, or the model, cannot be traced, it stays as it is, and each convolution module in it is exchanged by itself. A convolution
-    stays with aten, with its batch normalisation folded all the same, where ShiftConv refuses it or has only ``direct`` for it.
+    residual and the activation, in either order, run in the convolution's kernel, which also writes its part of a concatenation along
+    the channels. Where a module, or the model, cannot be traced, it stays as it is, and each convolution module in it is exchanged by
+    itself. A convolution stays with aten, with its batch normalisation folded all the same, where ShiftConv refuses it or has only
+    ``direct`` for it.
 
     Args:
         model: left as it is. Give it in float32, so that folding loses nothing.
@@ -143,6 +144,7 @@ class _Chain:
         self.pads = self._own_padding()
         self.last, self.place = node, node
         self.residual: Optional[fx.Node] = None
+        self.residual_last = False
         self.activation: Any = None
         self.fused: list[str] = []
         self.nodes = [node]  # in the order of the graph
@@ -151,6 +153,9 @@ class _Chain:
             self.fused.append("bias")
         self._take_addition()
         self._take_activation()
+        if self.activation is not None and self.residual is None:
+            self._take_addition()
+            self.residual_last = self.residual is not None
 
     def _own_padding(self) -> list[tuple[int, int]]:
         spatial = len(self.conv.kernel_size)
@@ -175,12 +180,20 @@ class _Chain:
         if pair is None or addition is None or pair[0] is pair[1] or self._x_changes_before(addition):
             return
         residual = pair[1] if pair[0] is self.last else pair[0]
+        if self.activation is not None and self._is_left_to(residual):
+            return
         if patterns.writes_to(addition, residual, self.model) and self._is_seen_after(addition, residual):
             return
         self.residual = residual
         self.last = self.place = addition
         self.nodes.append(addition)
         self.fused.append("residual")
+
+    def _is_left_to(self, other: fx.Node) -> bool:
+        """Whether the other addend is a convolution that comes later: that can add before an activation, which more kernels do."""
+        module = patterns.module_of(other, self.model)
+        is_convolution = patterns.is_convolution(module) or patterns.pads_as_tensorflow(module)
+        return is_convolution and self.node < other and _only_user(other) is not None
 
     def _x_changes_before(self, end: fx.Node) -> bool:
         """The kernel would read x at the end of the chain."""
@@ -206,7 +219,7 @@ class _Chain:
     def module(self) -> ShiftConv:
         return ShiftConv(
             self.conv.weight, self.conv.bias, stride=self.conv.stride, padding="same" if self.same else [n for pair in self.pads for n in pair],
-            dilation=self.conv.dilation, groups=self.conv.groups, activation=self.activation,
+            dilation=self.conv.dilation, groups=self.conv.groups, activation=self.activation, residual_last=self.residual_last,
         )  # fmt: skip
 
     def put(self, module: ShiftConv) -> fx.Node:
@@ -223,7 +236,7 @@ class _Chain:
 
     def original(self) -> Callable[..., torch.Tensor]:
         """What aten computes for the chain, from (x, residual)."""
-        conv, activation = copy.deepcopy(self.conv), self.activation
+        conv, activation, residual_last = copy.deepcopy(self.conv), self.activation, self.residual_last
         flat = [n for pair in reversed(self.pads) for n in pair]
         symmetric = all(before == after for before, after in self.pads)
         if symmetric and not self.same:
@@ -235,7 +248,9 @@ class _Chain:
 
         def run(x: torch.Tensor, residual: Optional[torch.Tensor] = None) -> torch.Tensor:
             y = conv(x if symmetric else in_channels_last(nn.functional.pad(x, flat)))
-            return function(y if residual is None else y.add_(residual))
+            if residual is None:
+                return function(y)
+            return function(y).add_(residual) if residual_last else function(y.add_(residual))
 
         return run
 
