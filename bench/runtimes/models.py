@@ -1,8 +1,9 @@
-"""The networks that are measured: torchvision's and two decoders, with random weights and the batch statistics of random images."""
+"""The networks that are measured: torchvision's, two decoders and a detector, with random weights and the batch statistics of random images."""
 
 import torch
 import torchvision
 import vae
+import yolo
 from torch import nn
 
 IMAGE = (3, 224, 224)
@@ -27,6 +28,7 @@ NETWORKS = {
     "r3d_18": (lambda: torchvision.models.video.r3d_18(weights=None), (3, 16, 112, 112)),
     "sd_vae_decoder": (vae.ImageDecoder, (4, 64, 64)),
     "video_vae_block": (vae.VideoDecoder, (16, 4, 32, 32)),
+    "yolov8_s": (yolo.Detector, (3, 640, 640)),
 }
 
 

@@ -113,7 +113,7 @@ Status checkTensors(const Plan& plan, const TensorAddresses& tensors) {
       const TensorName written = nth(i), other = nth(j);
       if (i == j || !isWritten(written) || bytes[written] == 0 || bytes[other] == 0) continue;
       if (tensors[written] == 0 || tensors[other] == 0) continue;
-      if (tensors[written] < tensors[other] + bytes[other] && tensors[other] < tensors[written] + bytes[written])
+      if (meet(plan.problem, {written, tensors[written], bytes[written]}, {other, tensors[other], bytes[other]}))
         return invalid(fmt::format("{} must not overlap {}", nameOf(written), nameOf(other)));
     }
   return {};

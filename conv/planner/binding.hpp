@@ -15,7 +15,7 @@ using TensorAddresses = PerTensor<device::Address>;
 /// A device of the compute capability that the plan was made for.
 Status checkDevice(const Plan& plan, const device::Properties& properties);
 
-/// Aligned, present exactly where the plan has one (where one is optional, also absent), and nothing written overlaps anything
+/// Aligned, present exactly where the plan has one (where one is optional, also absent), and nothing written has a byte of anything
 /// else. The message names the tensor.
 Status checkTensors(const Plan& plan, const TensorAddresses& tensors);
 

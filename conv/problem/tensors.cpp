@@ -13,6 +13,22 @@ size_t scaleBytes(const BlockScale& scale, int64_t rows, int64_t channels) {
       layout::scaleFactorBytes(layoutOf(scale.order), rows, (channels + scale.blockSize - 1) / scale.blockSize));
 }
 
+/// What a pixel has of a tensor, and how far the next one is: in bytes, 0 where it does not lie in whole bytes pixel after pixel.
+struct PixelBytes {
+  uint64_t own = 0, pitch = 0;
+};
+PixelBytes pixelBytes(const Problem& p, TensorName tensor) {
+  const auto of = [](int64_t channels, int64_t pitch, DataType type, Layout layout) -> PixelBytes {
+    if (bitsOf(type) % 8 != 0 || layout != Layout::ChannelsLast) return {};
+    return {static_cast<uint64_t>(channels * bytesOf(type)), static_cast<uint64_t>(pitch * bytesOf(type))};
+  };
+  if (tensor == TensorName::Input) return of(p.firstChannels(), p.inputPitch(), p.inputType, p.inputLayout);
+  if (tensor == TensorName::SecondInput) return of(p.secondChannels(), p.secondPitch(), p.inputType, p.inputLayout);
+  if (tensor == TensorName::Residual) return of(p.k, p.residualPitch(), p.residualType, p.outputLayout);
+  if (tensor == TensorName::Output) return of(p.k, p.outputPitch(), p.outputType, p.outputLayout);
+  return {};
+}
+
 }  // namespace
 
 std::string_view nameOf(TensorName tensor) {
@@ -38,6 +54,15 @@ PerTensor<size_t> tensorBytes(const Problem& p) {
   bytes[TensorName::OutputScale] = scaleBytes(p.outputScale, p.outputPixels(), p.k);
   bytes[TensorName::Amax] = p.hasAmax ? sizeof(float) : 0;
   return bytes;
+}
+
+bool meet(const Problem& problem, const TensorSpan& one, const TensorSpan& other) {
+  if (one.address > other.address) return meet(problem, other, one);
+  if (other.address >= one.address + one.bytes || other.bytes == 0) return false;
+  const PixelBytes a = pixelBytes(problem, one.tensor), b = pixelBytes(problem, other.tensor);
+  if (a.pitch == 0 || a.pitch != b.pitch) return true;
+  const uint64_t apart = (other.address - one.address) % a.pitch;  // from a pixel of one to the next pixel of other
+  return apart < a.own || apart + b.own > a.pitch;
 }
 
 }  // namespace shiftconv

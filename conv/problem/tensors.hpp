@@ -51,4 +51,12 @@ struct PerTensor {
 /// a problem: they are 0 here.
 PerTensor<size_t> tensorBytes(const Problem& problem);
 
+/// Where a tensor lies.
+struct TensorSpan {
+  TensorName tensor;
+  uint64_t address, bytes;  ///< of tensorBytes()
+};
+/// Whether two tensors have a byte in common. Slices of the channels of one larger tensor have none where they share no channel.
+bool meet(const Problem& problem, const TensorSpan& one, const TensorSpan& other);
+
 }  // namespace shiftconv

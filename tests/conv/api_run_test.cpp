@@ -247,62 +247,6 @@ TEST_F(ApiRun, CountsWhatItDid) {
   EXPECT_EQ(nlohmann::json::parse(text.c_str())["launches"], 0);
 }
 
-/// f16 numbers of few bits.
-std::vector<uint16_t> someHalves(size_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<uint16_t> halves(count);
-  for (uint16_t& half : halves) half = static_cast<uint16_t>(0x3000 + (random() % 8 << 8) + (random() % 2 << 15));
-  return halves;
-}
-
-/// Two convolutions read slices of one tensor's channels and write slices of another's: a concatenation without a copy.
-TEST(ApiSlices, OfChannelsAreReadAndWrittenInPlace) {
-  for (const char* name : {"emulated", "emulated:sm_90a"}) {
-    SCOPED_TRACE(name);
-    Device device{std::string(name)};
-    constexpr size_t kPixels = 2 * 5 * 7, kInput = 48, kOutput = 40;
-    const std::vector<uint16_t> all = someHalves(kPixels * kInput, 5);
-    const Memory input(device, all.size() * 2), output(device, kPixels * kOutput * 2);
-    device.copyToDevice(input.get(), all.data(), all.size() * 2);
-    device.fill(output.get(), 0xCD, output.bytes());
-    std::vector<uint16_t> expected(kPixels * kOutput, 0xCDCD);
-    struct Slice {
-      const char *sliced, *dense;
-      size_t inputAt, c, outputAt, k;
-    };
-    for (const Slice& slice :
-         {Slice{"2x5x7x16 f16 pitch 48 * 8x3x3x16 pad 1,1,1,1 -> f16 pitch 40", "2x5x7x16 f16 * 8x3x3x16 pad 1,1,1,1 -> f16", 0, 16,
-                24, 8},
-          Slice{"2x5x7x32 f16 pitch 48 * 16x1x1x32 -> f16 pitch 40 relu", "2x5x7x32 f16 * 16x1x1x32 -> f16 relu", 16, 32, 8, 16}}) {
-      const Plan plan(Convolution::parse(slice.sliced), device.properties()),
-          whole(Convolution::parse(slice.dense), device.properties());
-      std::vector<uint16_t> own;
-      for (size_t pixel = 0; pixel < kPixels; ++pixel)
-        own.insert(own.end(), &all[pixel * kInput + slice.inputAt], &all[pixel * kInput + slice.inputAt] + slice.c);
-      const std::vector<uint16_t> weights = someHalves(Convolution::parse(slice.dense).tensorBytes().filter / 2, 9);
-      const Memory filter(device, weights.size() * 2), copied(device, own.size() * 2), dense(device, kPixels * slice.k * 2);
-      device.copyToDevice(filter.get(), weights.data(), weights.size() * 2);
-      device.copyToDevice(copied.get(), own.data(), own.size() * 2);
-      Tensors tensors;
-      tensors.filter = filter.get();
-      tensors.input = copied.get(), tensors.output = dense.get();
-      whole.run(device, tensors);
-      tensors.input = static_cast<uint16_t*>(input.get()) + slice.inputAt;
-      tensors.output = static_cast<uint16_t*>(output.get()) + slice.outputAt;
-      plan.run(device, tensors);
-      std::vector<uint16_t> result(kPixels * slice.k);
-      device.copyToHost(result.data(), dense.get(), result.size() * 2);
-      device.synchronize();
-      for (size_t pixel = 0; pixel < kPixels; ++pixel)
-        std::copy_n(&result[pixel * slice.k], slice.k, &expected[pixel * kOutput + slice.outputAt]);
-    }
-    std::vector<uint16_t> computed(expected.size());
-    device.copyToHost(computed.data(), output.get(), computed.size() * 2);
-    device.synchronize();
-    EXPECT_EQ(computed, expected);
-  }
-}
-
 TEST(ApiConcurrency, OnePlanRunsOnEightThreads) {
   ConvolutionCase test = parseCase("1x9x13x24 f16 * 40x3x3x24 pad 1,1,1,1 -> f16 bias relu");
   Device device(SHIFTCONV_DEVICE_EMULATED);

@@ -10,7 +10,9 @@ extern "C" {
 
 /** Device memory of the tensors of a run; shapes and layouts as in shiftconv_problem_t. Exactly the tensors that the problem has
  *  are set, the others are NULL. All are aligned to 16 bytes, workspace and packed filter to 256. What is written (output,
- *  output_scale, amax, workspace, packed_filter) must not overlap any other tensor. Start from SHIFTCONV_TENSORS_INIT. */
+ *  output_scale, amax, workspace, packed_filter) must not overlap any other tensor: no byte of it may be a byte of another. Slices
+ *  of the channels of one larger tensor (pixel pitches that are the same in bytes) share none where they share no channel, so that
+ *  a run may read some channels of a tensor and write others. Start from SHIFTCONV_TENSORS_INIT. */
 typedef struct shiftconv_tensors {
   size_t size; /**< sizeof of this structure as the caller compiled it */
   const void* input;

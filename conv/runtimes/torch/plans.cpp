@@ -83,24 +83,47 @@ struct Named {
   const char* name;
   const void* address;
   size_t bytes;
+  int64_t channels = 0, pitch = 0;  ///< of a pixel, and from one to the next, in bytes; 0: no pixels
 };
+
+/// Of the types that PyTorch has.
+int64_t bytesOfType(int32_t type) {
+  if (type == SHIFTCONV_TYPE_F32 || type == SHIFTCONV_TYPE_S32) return 4;
+  return type == SHIFTCONV_TYPE_F16 || type == SHIFTCONV_TYPE_BF16 ? 2 : 1;
+}
+
+/// Slices of the channels of one tensor have no byte in common where they share no channel.
+bool meet(const Named& one, const Named& other) {
+  const auto a = reinterpret_cast<uintptr_t>(one.address), b = reinterpret_cast<uintptr_t>(other.address);
+  if (a > b) return meet(other, one);
+  if (b >= a + one.bytes || other.bytes == 0) return false;
+  if (one.pitch == 0 || one.pitch != other.pitch) return true;
+  const auto apart = static_cast<int64_t>((b - a) % static_cast<uintptr_t>(one.pitch));
+  return apart < one.channels || apart + other.channels > one.pitch;
+}
 
 void checkAddresses(const shiftconv_problem_t& problem, const Tensors& tensors) {
   Convolution convolution;
   static_cast<shiftconv_problem_t&>(convolution) = problem;
   const TensorBytes bytes = convolution.tensorBytes();
-  const Named out{"out", tensors.output, bytes.output};
-  for (const Named& one : {Named{"x", tensors.input, bytes.input}, Named{"second", tensors.second_input, bytes.second_input},
-                           Named{"w", tensors.filter, bytes.filter}, Named{"bias", tensors.bias, bytes.bias},
-                           Named{"residual", tensors.residual, bytes.residual},
-                           Named{"channel_scale", tensors.channel_scale, bytes.channel_scale}, out}) {
+  const auto pixels = [](const char* name, const void* address, size_t size, int64_t channels, int64_t pitch, int32_t type) {
+    const int64_t element = bytesOfType(type);
+    return Named{name, address, size, channels * element, (pitch != 0 ? pitch : channels) * element};
+  };
+  const int64_t first = problem.split_c != 0 ? problem.split_c : problem.c;
+  const Named out = pixels("out", tensors.output, bytes.output, problem.k, problem.output_pixel_pitch, problem.output_type);
+  for (const Named& one :
+       {pixels("x", tensors.input, bytes.input, first, problem.input_pixel_pitch, problem.input_type),
+        pixels("second", tensors.second_input, bytes.second_input, problem.split_c != 0 ? problem.c - first : problem.c,
+               problem.second_pixel_pitch, problem.input_type),
+        Named{"w", tensors.filter, bytes.filter}, Named{"bias", tensors.bias, bytes.bias},
+        pixels("residual", tensors.residual, bytes.residual, problem.k, problem.residual_pixel_pitch, problem.residual_type),
+        Named{"channel_scale", tensors.channel_scale, bytes.channel_scale}, out}) {
     const auto address = reinterpret_cast<uintptr_t>(one.address);
-    const auto written = reinterpret_cast<uintptr_t>(out.address);
     if (address % 16 != 0)
       refuse(one.name, " must be aligned to 16 bytes, but its first element is ", std::to_string(address % 16),
              " bytes past a multiple");
-    if (one.name != out.name && one.bytes != 0 && address < written + out.bytes && written < address + one.bytes)
-      refuse("out", " must not overlap ", std::string(one.name));
+    if (one.name != out.name && meet(one, out)) refuse("out", " must not overlap ", std::string(one.name));
   }
 }
 

@@ -51,6 +51,33 @@ class InvertedResidual(nn.Module):
         return x + self.project(y * scale)
 
 
+class YoloBottleneck(nn.Module):
+    """The shortcut is added to what the activation gives."""
+
+    def __init__(self, channels=16, hidden=8, add=torch.add):
+        super().__init__()
+        conv = lambda c, k: nn.Sequential(nn.Conv2d(c, k, 3, padding=1, bias=False), nn.BatchNorm2d(k), nn.SiLU())  # noqa: E731
+        self.cv1, self.cv2, self.add = conv(channels, hidden), conv(hidden, channels), add
+
+    def forward(self, x):
+        return self.add(x, self.cv2(self.cv1(x)))
+
+
+class C2f(nn.Module):
+    """Parts that a list is made of: YOLOv8's block."""
+
+    def __init__(self, split, channels=32, count=2):
+        super().__init__()
+        conv = lambda c, k: nn.Sequential(nn.Conv2d(c, k, 1, bias=False), nn.BatchNorm2d(k), nn.SiLU())  # noqa: E731
+        self.cv1, self.cv2, self.split = conv(channels, channels), conv((2 + count) * channels // 2, channels), split
+        self.m = nn.ModuleList(YoloBottleneck(channels // 2, channels // 2) for _ in range(count))
+
+    def forward(self, x):
+        parts = list(self.split(self.cv1(x)))
+        parts.extend(m(parts[-1]) for m in self.m)
+        return self.cv2(torch.cat(parts, 1))
+
+
 class ConvNeXtBlock(nn.Module):
     def __init__(self):
         super().__init__()

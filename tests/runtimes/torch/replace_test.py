@@ -1,7 +1,7 @@
 """shiftconv.torch.replace on small models, on the emulated device, against the models in float32."""
 
-import copy
 import json
+import operator
 import sys
 import unittest
 import unittest.mock
@@ -16,34 +16,15 @@ except ImportError:
 
 import shiftconv
 import shiftconv.torch as sct
-from blocks import Bottleneck, CausalBlock, ConvNeXtBlock, Inception, InvertedResidual, UNetBlock, inputs, with_statistics
+from blocks import (
+    Bottleneck, CausalBlock, ConvNeXtBlock, InvertedResidual, UNetBlock, YoloBottleneck, inputs, with_statistics,
+)  # fmt: skip
+from replaced_case import ReplacedCase
 
 shiftconv.emulate("sm_90a")
 
 
-class Replace(unittest.TestCase):
-    def replaced(self, model, x, dtype=torch.float16):
-        """The replaced model; its result is as close to float32 as PyTorch's own in this dtype, twice over for the order of sums."""
-        model = with_statistics(model)
-        before = {name: value.clone() for name, value in model.state_dict().items()}
-        made = sct.replace(model, x.to(dtype))
-        for name, value in model.state_dict().items():
-            self.assertTrue(torch.equal(value, before[name]), name)
-        with torch.no_grad():
-            expected = model(x)
-            theirs = copy.deepcopy(model).to(dtype)(x.to(dtype)).float()  # not folded, so that folding is judged, too
-            ours = made(x.to(dtype)).float()
-        self.assertEqual(ours.shape, expected.shape)
-        bound = 2 * (theirs - expected).abs().max() + 2.0**-11 * expected.abs().max()
-        self.assertLessEqual((ours - expected).abs().max(), bound)
-        return made
-
-    def fused(self, made):
-        return {layer.name: layer.fused for layer in made.shiftconv_census}
-
-    def kinds(self, made):
-        return [type(made.get_submodule(node.target)).__name__ for node in made.graph.nodes if node.op == "call_module"]
-
+class Replace(ReplacedCase):
     def test_bottleneck(self):
         made = self.replaced(Bottleneck(), inputs(2, 16, 6, 7))
         self.assertEqual(
@@ -79,6 +60,64 @@ class Replace(unittest.TestCase):
             },
         )
 
+    def test_yolo(self):
+        """The residual after the activation, in other words and in place, too."""
+        swapped, into_y = lambda x, y: y + x, lambda x, y: y.add_(x)  # noqa: E731
+        for add in (torch.add, operator.add, swapped, into_y, lambda x, y: operator.iadd(y, x)):
+            for dtype, channels in ((torch.float16, 16), (torch.bfloat16, 24), (torch.float16, 20)):
+                made = self.replaced(YoloBottleneck(channels, 8, add), inputs(2, channels, 5, 6), dtype)
+                conv = ["batch_norm", "bias", "silu"]
+                self.assertEqual(self.fused(made), {"cv1.0": conv, "cv2.0": [*conv, "residual"]})
+                self.assertEqual([node.op for node in made.graph.nodes], ["placeholder", *["call_module"] * 2, "output"])
+                self.assertEqual([m.residual_last for m in made.modules() if isinstance(m, sct.ShiftConv)], [False, True])
+        model = nn.Sequential(YoloBottleneck(), YoloBottleneck(add=operator.iadd))  # nobody sees what the second writes to
+        self.assertEqual(self.fused(self.replaced(model, inputs(2, 16, 5, 6)))["1.cv2.0"], [*conv, "residual"])
+
+    def test_what_is_measured_of_aten(self):
+        """The same as what is put in its place, with the residual on either side of the activation."""
+        originals, layer = {}, sct.deciding.Decider.layer
+
+        def spy(decider, name, *arguments):
+            originals[name] = arguments[-1]()
+            return layer(decider, name, *arguments)
+
+        x, y = inputs(2, 16, 6, 7), inputs(2, 8, 6, 7) + 1
+        yolo, resnet = with_statistics(YoloBottleneck()), with_statistics(Bottleneck(stride=1))
+        with torch.no_grad(), unittest.mock.patch.object(sct.deciding.Decider, "layer", spy):
+            sct.replace(yolo, x)
+            torch.testing.assert_close(originals["cv2.0"](y, x), yolo.cv2(y) + x)
+            sct.replace(resnet, x)
+            shortcut = resnet.downsample(x)
+            torch.testing.assert_close(originals["conv3"](y, shortcut), F.relu(resnet.bn3(resnet.conv3(y)) + shortcut))
+
+    def test_what_must_not_be_added_after_an_activation(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                for name in "abcdefghij":
+                    self.add_module(name, nn.Conv2d(8, 8, 1))
+
+            def forward(self, x):
+                a = F.silu(self.a(x))
+                y = a + x + a  # a has two users
+                b = F.silu(self.b(y))
+                y.mul_(2)  # b's input changes before the addition
+                z = b + y
+                c = F.silu(self.c(x))
+                c = c + z[:, :, :1]  # broadcast
+                d = torch.add(F.silu(self.d(c)), c, alpha=2)
+                e = F.silu(self.e(d))
+                e = e + e
+                f = F.relu(self.f(e) + d) + e  # one addition
+                g = e
+                g += F.silu(self.g(f))  # e, too
+                h = F.relu(F.silu(self.h(g)) + self.i(g))  # i adds, and has the activation that follows
+                return F.silu(self.j(h)) + 1 + e
+
+        made = self.replaced(Model(), inputs(2, 8, 4, 5))
+        fused = {**dict.fromkeys("abcdeghj", ["bias", "silu"]), "f": ["bias", "residual", "relu"], "i": ["bias", "residual", "relu"]}
+        self.assertEqual(self.fused(made), fused)
+
     def test_convnext(self):
         made = self.replaced(ConvNeXtBlock(), inputs(1, 16, 9, 8), torch.bfloat16)
         self.assertEqual(self.fused(made), {"depthwise": ["bias"]})
@@ -92,103 +131,6 @@ class Replace(unittest.TestCase):
         made = self.replaced(CausalBlock(), inputs(1, 8, 3, 5, 4))
         self.assertEqual(self.fused(made), {"conv1": ["pad", "bias", "silu"], "conv2": ["pad", "bias", "residual"]})
         self.assertEqual([node.op for node in made.graph.nodes], ["placeholder", "call_module", "call_module", "output"])
-
-    def test_inception(self):
-        """Four convolutions of one concatenation, behind pooling, too; the next block reads it."""
-        model = nn.Sequential(Inception(16, 8, 16, 8, 24), Inception(56, 16, 8, 8, 8))
-        made = self.replaced(model, inputs(2, 16, 7, 6))
-        self.assertEqual(self.kinds(made).count("Joined"), 2)
-        self.assertEqual(self.fused(made)["0.three.1.0"], ["bias", "relu", "cat"])
-        self.assertEqual(self.fused(made)["0.three.0.0"], ["bias", "relu"])
-        self.assertFalse([node for node in made.graph.nodes if node.target is torch.cat])
-        other = inputs(1, 16, 5, 9)
-        with torch.no_grad():
-            torch.testing.assert_close(made(other.half()).float(), model(other), rtol=4e-3, atol=4e-3)
-
-    def test_a_concatenation_with_a_tensor_that_is_there(self):
-        class Model(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a, self.b, self.c = nn.Conv2d(8, 16, 3, padding=1), nn.Conv2d(16, 8, 1), nn.Conv2d(16, 8, 1)
-
-            def forward(self, x, skip):
-                a = self.a(x)
-                return torch.cat((F.relu(self.b(a) + skip), skip), dim=-3), torch.cat([self.c(a), skip, x], 1)
-
-        model, x, skip = Model(), inputs(2, 8, 4, 5), inputs(2, 8, 4, 5) + 1
-        made = sct.replace(model, (x.half(), skip.half()))
-        self.assertEqual(self.fused(made), {"a": ["bias"], "b": ["bias", "residual", "relu", "cat"], "c": ["bias"]})
-        with torch.no_grad():
-            for ours, theirs in zip(made(x.half(), skip.half()), model(x, skip)):
-                torch.testing.assert_close(ours.float(), theirs, rtol=4e-3, atol=4e-3)
-            with self.assertRaisesRegex(ValueError, r"\(2, 8, 4, 5\) and \(1, 8, 4, 5\)"):
-                made.get_submodule(next(n.target for n in made.graph.nodes if "cat" in str(n.target)))(
-                    inputs(2, 16, 4, 5).half(), skip.half(), skip[:1].half()
-                )
-
-    def test_a_convolution_reads_both_tensors_of_a_concatenation(self):
-        class Model(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.down, self.bottom, self.up = nn.Conv2d(8, 64, 3, 2, 1), nn.Conv2d(64, 64, 1), nn.ConvTranspose2d(64, 64, 2, 2)
-                self.first, self.second, self.third = nn.Conv2d(72, 16, 3, padding=1), nn.Conv2d(24, 8, 1), nn.Conv2d(16, 8, 1)
-
-            def forward(self, x):
-                up = self.up(F.relu(self.bottom(self.down(x))))
-                y = F.silu(self.first(torch.cat([up, x], 1)))
-                z = self.second(torch.cat([y, x], 1))  # y is written to before anybody reads it
-                changed = torch.cat([z, x], 1)
-                z.mul_(2)
-                return z + self.third(changed)
-
-        model, x = Model(), inputs(2, 8, 6, 4)
-        self.assertNotIn("cat of x", self.fused(sct.replace(model, x.half()))["first"])  # so small that another algorithm and a copy win
-        with unittest.mock.patch("shiftconv.torch.joining.COPY_SECONDS", 1e-4):
-            made = self.replaced(model, x)
-        fused = self.fused(made)
-        self.assertEqual(fused["first"], ["cat of x", "bias", "silu"])
-        self.assertEqual(fused["second"], ["cat of x", "bias"])
-        self.assertEqual(fused["third"], ["bias", "residual"])
-        self.assertEqual(len([node for node in made.graph.nodes if node.target is torch.cat]), 1)
-        other = inputs(1, 8, 4, 10)
-        with torch.no_grad():
-            torch.testing.assert_close(made(other.half()).float(), model(other), rtol=4e-3, atol=4e-3)
-            expected = made(x.half())
-            self.assertTrue(torch.equal(torch.compile(made, backend="eager", fullgraph=True)(x.half()), expected))
-            with self.assertRaisesRegex((ValueError, RuntimeError), "shapes|second"):
-                next(m for m in made.modules() if isinstance(m, sct.ShiftConv) and m.weight.shape[1] == 24)((x.half(), inputs(1, 16, 6, 4).half()))
-
-    def test_a_joined_concatenation_under_autograd_and_compilation(self):
-        model, x = Inception(16, 8, 16, 8, 24), inputs(2, 16, 7, 6).half()
-        made = sct.replace(model, x)
-        with torch.no_grad():
-            expected = made(x)
-        self.assertTrue(torch.equal(made(x.clone()), expected))  # gradients are enabled: through torch.cat
-        with torch.no_grad():
-            self.assertTrue(torch.equal(torch.compile(made, backend="eager", fullgraph=True)(x), expected))
-
-    def test_what_must_not_be_joined(self):
-        class Model(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a, self.b, self.c, self.d, self.e = (nn.Conv2d(8, 8, 1) for _ in range(5))
-                self.f = nn.Conv2d(8, 12, 1)
-
-            def forward(self, x):
-                a = self.a(x)  # has two users
-                y = F.silu(x)
-                b = self.b(y)  # its input changes before the concatenation
-                y.mul_(2)
-                c = self.c(y)
-                twice, rows = torch.cat([c, c], 1), torch.cat([self.d(y), y], 2)
-                unaligned = torch.cat([self.e(x), self.f(x)], 1)  # 24 of 40 bytes: the next pixel begins at no multiple of 16
-                return torch.cat([a, b], 1).mean() + a.mean() + twice.mean() + rows.mean() + unaligned.mean()
-
-        model, x = Model(), inputs(2, 8, 4, 5)
-        made = sct.replace(model, x.half())
-        self.assertEqual(set(map(tuple, self.fused(made).values())), {("bias",)})
-        with torch.no_grad():
-            torch.testing.assert_close(made(x.half()).float(), model(x), rtol=4e-3, atol=4e-3)
 
     def test_what_must_not_be_fused(self):
         class Model(nn.Module):

@@ -12,11 +12,12 @@ from torch import fx
 from . import patterns
 from .census import Layer
 from .deciding import Decider
-from .layers import LAYOUTS, ShiftConv
+from .fitting import ALIGNMENT, fit
+from .layers import ShiftConv
 from .operators import channels_last_strides, output_sizes
+from .placing import place
 
 MOST_COPIES = 1  # parts that are no convolutions: torch.cat copies all of them in one launch, and this one by one
-ALIGNMENT = 16  # bytes, of each part
 
 
 class Joined(torch.nn.Module):
@@ -85,8 +86,10 @@ def join_all(model: fx.GraphModule, decider: Decider, layers: dict[fx.Node, Laye
         if parts is None or _read_as_pair(node, parts, model, decider, layers):
             continue
         convolutions = {part for part in parts if part in layers and _is_free(part, node, parts, model)}
-        if convolutions and len(parts) - len(convolutions) <= MOST_COPIES and _fit(parts, convolutions, model, decider):
+        if convolutions and len(parts) - len(convolutions) <= MOST_COPIES and fit(parts, convolutions, model, decider):
             _put(node, parts, convolutions, model, layers)
+        else:
+            place(node, parts, model, decider, layers)
 
 
 COPY_SECONDS, COPIED_BYTES_PER_SECOND = 2e-6, 4e12  # of torch.cat in a graph, on an H200; in its favour where the tensors are in L2
@@ -130,27 +133,6 @@ def _is_free(part: fx.Node, node: fx.Node, parts: Sequence[fx.Node], model: fx.G
         if any(patterns.writes_to(between, tensor, model) for tensor in part.args):  # type: ignore[arg-type]
             return False
         between = between.next
-    return True
-
-
-def _fit(parts: Sequence[fx.Node], convolutions: set[fx.Node], model: fx.GraphModule, decider: Decider) -> bool:
-    """Whether every part begins where the kernels can store it, and the convolutions can be planned with gaps between their pixels."""
-    shapes, dtypes = [patterns.shape_of(part) for part in parts], {patterns.dtype_of(part) for part in parts}
-    if None in shapes or len(dtypes) != 1 or any(len(shape) not in LAYOUTS for shape in shapes):  # type: ignore[arg-type]
-        return False
-    (dtype,) = dtypes
-    if dtype is None or any(shape[1] * dtype.itemsize % ALIGNMENT for shape in shapes):  # type: ignore[index]
-        return False
-    pitch = sum(shape[1] for shape in shapes)  # type: ignore[index]
-    for part in convolutions:
-        module: Any = patterns.module_of(part, model)
-        x = patterns.shape_of(part.args[0])  # type: ignore[arg-type]
-        if x is None:
-            return False
-        problem = module.problem(x, len(part.args) > 1, dtype)
-        problem.output_pixel_pitch = pitch
-        if decider.seconds(problem, module.plan) is None:
-            return False
     return True
 
 

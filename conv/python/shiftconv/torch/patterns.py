@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
 import torch
 import torch.nn.functional as F
@@ -122,18 +122,35 @@ def _in_place(operation: Any) -> Any:
     return lambda self, other: self.tracer.create_proxy("call_function", operation, (self, other), {})
 
 
-class InPlaceProxy(fx.Proxy):
-    """Records ``x += y`` as what it does; torch.fx takes it for ``x = x + y``, which other names of x do not see."""
+def _part_count(node: fx.Node) -> Optional[int]:
+    """Of what a node splits its tensor into, as the call has it."""
+    if node.target in ("chunk", torch.chunk):
+        count = node.args[1] if len(node.args) > 1 else node.kwargs.get("chunks")
+        return count if isinstance(count, int) else None
+    if node.target in ("split", torch.split):
+        names = ("split_size", "split_size_or_sections")
+        sizes = node.args[1] if len(node.args) > 1 else next((node.kwargs[name] for name in names if name in node.kwargs), None)
+        return len(sizes) if isinstance(sizes, (list, tuple)) else None
+    return None
+
+
+class Proxy(fx.Proxy):
+    """Records ``x += y`` as what it does; torch.fx takes it for ``x = x + y``, which other names of x do not see. Knows how many parts
+    a call splits a tensor into, where the call says so: ``list(x.chunk(2, 1))`` is that many."""
 
     __iadd__, __isub__ = _in_place(operator.iadd), _in_place(operator.isub)
     __imul__, __itruediv__ = _in_place(operator.imul), _in_place(operator.itruediv)
+
+    def __len__(self) -> int:
+        count = _part_count(self.node)
+        return super().__len__() if count is None else count
 
 
 class Tracer(fx.Tracer):
     """Keeps together what the rewriting knows, also where it is derived from PyTorch's classes or comes with torchvision."""
 
     def proxy(self, node: fx.Node) -> fx.Proxy:
-        return InPlaceProxy(node, self)
+        return Proxy(node, self)
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         return (
@@ -143,6 +160,8 @@ class Tracer(fx.Tracer):
             or super().is_leaf_module(m, module_qualified_name)
         )
 
+    def iter(self, obj: fx.Proxy) -> Iterator[fx.Proxy]:
+        return super().iter(obj) if _part_count(obj.node) is None else iter([obj[i] for i in range(len(obj))])
 
     def call_module(self, m: nn.Module, forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         last, depth = next(iter(reversed(self.graph.nodes)), None), len(self.module_stack)
@@ -238,6 +257,19 @@ def concatenated(node: fx.Node) -> Optional[list[fx.Node]]:
     if shape is None or not isinstance(dim, int) or dim % len(shape) != 1:
         return None
     return list(parts)
+
+
+def is_item(node: fx.Node, number: int) -> bool:
+    """Whether a node is that one of several results."""
+    return node.op == "call_function" and node.target is operator.getitem and node.args[1] == number
+
+
+def split_channels(node: fx.Node) -> Optional[fx.Node]:
+    """The tensor whose channels a node splits."""
+    if node.target not in ("chunk", "split", torch.chunk, torch.split) or not node.args or not isinstance(node.args[0], fx.Node):
+        return None
+    dim, shape = node.args[2] if len(node.args) > 2 else node.kwargs.get("dim", 0), shape_of(node.args[0])
+    return node.args[0] if shape is not None and isinstance(dim, int) and dim % len(shape) == 1 else None
 
 
 def zero_padding(node: fx.Node, model: fx.GraphModule, spatial: int) -> Optional[list[tuple[int, int]]]:
