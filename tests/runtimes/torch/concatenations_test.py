@@ -61,6 +61,11 @@ class Concatenations(ReplacedCase):
             a.mul_(2)  # what was concatenated stays as it was
             return model.c(y)
 
+        def part_changed_later(model, parts, a):
+            y = torch.cat(parts, 1)
+            a.split((4, 12), 1)[1].mul_(2)
+            return model.c(y)
+
         def result_changed(model, parts, a):
             y = torch.cat(parts, 1)
             z = model.c(y)
@@ -80,7 +85,7 @@ class Concatenations(ReplacedCase):
             return model.c(torch.cat([*parts[:2], F.max_pool2d(parts[2], 3, 1, 1)], 1))
 
         x = inputs(2, 16, 5, 6)
-        for change in (changed_later, result_changed, twice, swapped, given_back, other):
+        for change in (changed_later, part_changed_later, result_changed, twice, swapped, given_back, other):
             model = with_statistics(Model(change))
             made = sct.replace(model, x.half())
             with torch.no_grad():

@@ -264,6 +264,11 @@ def is_item(node: fx.Node, number: int) -> bool:
     return node.op == "call_function" and node.target is operator.getitem and node.args[1] == number
 
 
+def is_part(node: fx.Node) -> bool:
+    """Whether a node splits a tensor, or is one of the parts."""
+    return node.target in (operator.getitem, "chunk", "split", torch.chunk, torch.split)
+
+
 def split_channels(node: fx.Node) -> Optional[fx.Node]:
     """The tensor whose channels a node splits."""
     if node.target not in ("chunk", "split", torch.chunk, torch.split) or not node.args or not isinstance(node.args[0], fx.Node):

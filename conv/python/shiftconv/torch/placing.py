@@ -72,7 +72,7 @@ class Complete(torch.nn.Module):
 def place(node: fx.Node, parts: Sequence[fx.Node], model: fx.GraphModule, decider: Decider, layers: dict[fx.Node, Layer]) -> bool:
     """Has the convolutions whose results a node concatenates write them there, where all parts are such, or parts of such."""
     sources = _sources(parts, layers)
-    if sources is None or _is_written(node, parts, sources, model) or not fit(sources, set(sources), model, decider):
+    if sources is None or _is_written(node, sources, model) or not fit(sources, set(sources), model, decider):
         return False
     channels = [patterns.shape_of(source)[1] for source in sources]  # type: ignore[index]
     order = {other: place for place, other in enumerate(model.graph.nodes)}
@@ -124,11 +124,13 @@ def _split(parts: Sequence[fx.Node], layers: dict[fx.Node, Layer]) -> tuple[Opti
     return None, 0
 
 
-def _is_written(node: fx.Node, parts: Sequence[fx.Node], sources: Sequence[fx.Node], model: fx.GraphModule) -> bool:
-    """Whether anybody changes, or could, what will share memory: the result, its parts, and what these are parts of."""
-    splits = (part.args[0] for part in parts if part not in sources)
-    for tensor in {*parts, *sources, *splits}:
-        assert isinstance(tensor, fx.Node)
-        if any(user.op == "output" or patterns.writes_to(user, tensor, model) for user in tensor.users):
-            return True
+def _is_written(node: fx.Node, sources: Sequence[fx.Node], model: fx.GraphModule) -> bool:
+    """Whether anybody changes, or could, what will share memory: the result, and what it is made of, with its parts."""
+    tensors = [*sources]
+    for tensor in tensors:
+        for user in tensor.users:
+            if user.op == "output" or patterns.writes_to(user, tensor, model):
+                return True
+            if patterns.is_part(user):
+                tensors.append(user)
     return any(patterns.writes_to(user, node, model) for user in node.users)
