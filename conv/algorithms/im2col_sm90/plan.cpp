@@ -308,8 +308,9 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kFragmentColumns); !refused.empty()) return refused;
   if (p.addsResidualLast() && packedOf(p) == Packed::No)
     return needs(
-        "adds a residual after an activation (residual_last) only where it has output_type, and that is input_type of 16 bits, or "
-        "e4m3 or s8 after SiLU; and without amax and out_scale");
+        "adds a residual after an activation (residual_last) only where it has output_type, in rows of whole 4 bytes, without "
+        "amax: "
+        "the type of 16-bit operands, without out_scale, or e4m3 or s8 after SiLU");
   const Task task(p, properties);
   Im2colPlan smallest;
   std::string why = begin(task, smallestTile(p).pixels, !task.haveMaps(), smallest);
