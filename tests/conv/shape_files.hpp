@@ -19,7 +19,7 @@ std::vector<ShapeLine> readShapes(const std::string& path, std::string_view pref
 
 struct ShapeFile {
   std::string algorithm, name, path;
-  /// Takes the emulator so long that it runs at night only.
+  /// Runs at night only: takes the emulator long, or runs kernels that quick builds leave out.
   bool isLarge() const { return name == "large"; }
 };
 /// Of "sm_90a" or "sm_100a", in the order of their paths.

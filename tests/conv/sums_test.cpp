@@ -83,7 +83,7 @@ TEST(SumsOfPlans, AreThoseOfEveryPhase) {
   properties.computeMajor = 9, properties.computeMinor = 0;
   std::mt19937_64 generator(20);
   const auto below = [&](int limit) { return std::to_string(1 + generator() % static_cast<uint64_t>(limit)); };
-  int mixed = 0;
+  int mixed = 0, compared = 0;
   for (int i = 0; i < kProblems; ++i) {
     const std::string channels = std::to_string(8 << generator() % 5);
     const std::string text = below(3) + "x" + below(30) + "x" + below(30) + "x" + channels + " f16 * " + below(96) + "x3x3x" +
@@ -95,13 +95,22 @@ TEST(SumsOfPlans, AreThoseOfEveryPhase) {
     const Status status = makePlan(problem, properties, {"phases", ""}, plan);
     ASSERT_TRUE(status.ok()) << status.message();
     Accumulations found;  // after the launch that gathers filters, in front of the one that merges outputs
-    for (size_t launch = 1; launch + 1 < plan->launches.size(); ++launch)
-      found.insert(instructionOf(bodyOf(plan->launches[launch], properties)));
+    bool isWhole = true;
+    for (size_t launch = 1; launch + 1 < plan->launches.size(); ++launch) {
+      const std::string_view body = bodyOf(plan->launches[launch], properties);
+      if (body.empty())
+        isWhole = false;
+      else
+        found.insert(instructionOf(body));
+    }
+    if (!isWhole) continue;
     EXPECT_EQ(plan->sums, found) << describe(*plan);
+    ++compared;
     mixed += found.size() > 1;
   }
+  EXPECT_GT(compared, kProblems / 2) << "too few plans have kernels of this build alone";
   EXPECT_GT(mixed, 0) << "no phases sum differently";
-  EXPECT_LT(mixed, kProblems) << "no phases sum alike";
+  EXPECT_LT(mixed, compared) << "no phases sum alike";
 }
 
 TEST(SumsOfPlans, AreReadOnlyFromADescription) {

@@ -13,7 +13,7 @@
 namespace shiftconv::kernels::channelwise {
 
 template <class Operands, Form kForm, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish,
-          bool kIsDilated, bool kIsDeep = false>
+          bool kIsDilated, bool kIsDeep>
 __device__ __forceinline__ void run(const Params& params) {
   if constexpr (std::is_same_v<Operands, EitherIntegers>) {
     if (params.filters.sign != 0)

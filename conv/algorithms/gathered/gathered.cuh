@@ -32,6 +32,7 @@
 #include "conv/algorithms/gathered/kinds.cuh"
 #include "conv/algorithms/gathered/params.hpp"
 #include "conv/kernels/bias.cuh"
+#include "conv/kernels/left_out.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
 
@@ -443,11 +444,12 @@ class Cta {
   Sum sum_[kRowFragments][kColumnFragments][4] = {};
 };
 
-#define SHIFTCONV_GATHERED_KERNEL(NAME, KIND, TILE, BYTES)                         \
-  extern "C" __global__ void __launch_bounds__(k##TILE.threads(), k##TILE.ctas)    \
-      gathered_##NAME##_##TILE##_v##BYTES(const __grid_constant__ Params params) { \
-    Cta<KIND, k##TILE, BYTES>(params).run();                                       \
-  }
+#define SHIFTCONV_GATHERED_KERNEL_OF(NAME, KIND, TILE, BYTES)                             \
+  SHIFTCONV_KERNEL(                                                                       \
+      NAME, extern "C" __global__ void __launch_bounds__(k##TILE.threads(), k##TILE.ctas) \
+                NAME(const __grid_constant__ Params params) { Cta<KIND, k##TILE, BYTES>(params).run(); })
+#define SHIFTCONV_GATHERED_KERNEL(NAME, KIND, TILE, BYTES) \
+  SHIFTCONV_GATHERED_KERNEL_OF(gathered_##NAME##_##TILE##_v##BYTES, KIND, TILE, BYTES)
 /// Those that every kind has.
 #define SHIFTCONV_GATHERED_KERNELS(NAME, KIND)      \
   SHIFTCONV_GATHERED_KERNEL(NAME, KIND, 128x64, 16) \

@@ -1,5 +1,5 @@
 // pointwise of f16 and bf16. See pointwise.cuh.
-#include "conv/algorithms/pointwise/pointwise.cuh"
+#include "conv/algorithms/pointwise/kernels.cuh"
 
 namespace shiftconv::kernels::pointwise {
 

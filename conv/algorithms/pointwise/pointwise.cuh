@@ -490,10 +490,4 @@ class Cta {
   float sum_[kRows / 2][kBlocks][4];
 };
 
-#define SHIFTCONV_POINTWISE_KERNEL(TYPE, ELEMENT, BYTES, VECTOR, STEPS, PIXELS)                                        \
-  extern "C" __global__ void __launch_bounds__(kMostWarps * 32, ctasPerMultiprocessor(BYTES, {VECTOR, STEPS, PIXELS})) \
-      pointwise_##TYPE##_v##VECTOR##_s##STEPS##_##PIXELS(const __grid_constant__ Params params) {                      \
-    Cta<ELEMENT, BYTES, VECTOR, STEPS, PIXELS>(params).run();                                                          \
-  }
-
 }  // namespace shiftconv::kernels::pointwise

@@ -1,5 +1,5 @@
 // pointwise of 8-bit floats and integers, which are multiplied as f16. See pointwise.cuh.
-#include "conv/algorithms/pointwise/pointwise.cuh"
+#include "conv/algorithms/pointwise/kernels.cuh"
 
 namespace shiftconv::kernels::pointwise {
 

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "conv/algorithms/raw_rows/raw_rows.cuh"
+#include "conv/kernels/left_out.cuh"
 
-#define SHIFTCONV_RAW_ROWS_KERNEL_OF(NAME, ELEMENT, ODD, CHANNELS, BYTES, IS_LEAN)                                             \
-  extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor) NAME(const __grid_constant__ Params params) { \
-    Cta<ELEMENT, ODD, CHANNELS, BYTES, IS_LEAN>(params).run();                                                                 \
-  }
+#define SHIFTCONV_RAW_ROWS_KERNEL_OF(NAME, ELEMENT, ODD, CHANNELS, BYTES, IS_LEAN)         \
+  SHIFTCONV_KERNEL(                                                                        \
+      NAME, extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor) \
+                NAME(const __grid_constant__ Params params) { Cta<ELEMENT, ODD, CHANNELS, BYTES, IS_LEAN>(params).run(); })
 /// The kernel of lean epilogues, and that of the others.
 #define SHIFTCONV_RAW_ROWS_KERNEL(ELEMENT_NAME, ELEMENT, STEPS_NAME, ODD, CHANNELS, BYTES)                                      \
   SHIFTCONV_RAW_ROWS_KERNEL_OF(raw_rows_##ELEMENT_NAME##_##STEPS_NAME##_##CHANNELS##_lean, ELEMENT, ODD, CHANNELS, BYTES, true) \

@@ -1,5 +1,5 @@
 // thin of f16 and bf16. See thin.cuh.
-#include "conv/algorithms/thin/thin.cuh"
+#include "conv/algorithms/thin/kernels.cuh"
 
 namespace shiftconv::kernels::thin {
 

@@ -1,5 +1,5 @@
 // thin of 8-bit floats and integers, which are multiplied as f16, in vectors of 8, 4 and 2 elements, or singly. See thin.cuh.
-#include "conv/algorithms/thin/thin.cuh"
+#include "conv/algorithms/thin/kernels.cuh"
 
 namespace shiftconv::kernels::thin {
 

@@ -88,7 +88,7 @@ TEST(EmulatedHopperCounters, StreamLoadsEachRowOnce) {
 TEST(EmulatedHopperChannelwise, ShapesReachEveryKernel) {
   const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
   std::string plans;
-  for (const char* name : {"basic", "deep", "long", "one_tap", "stream"})
+  for (const char* name : {"basic", "deep", "large", "long", "one_tap", "stream"})
     for (const ShapeLine& shape : readShapes(ALGORITHM_TESTS "/channelwise/shapes/sm_90a/" + std::string(name) + ".txt"))
       plans += planFor(parseCase(shape.text), device).describe();
   for (const auto& kind : kernels::channelwise::kKinds)
