@@ -11,9 +11,15 @@ Status Candidate::complete(const Problem& problem, const device::Properties& pro
 
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties) {
   if (problem.transposed && !algorithm.takesTransposed())
-    return fmt::format("{} computes no transposed convolution (phases plans one as several ordinary ones)", algorithm.name());
+    return fmt::format(
+        "{} computes no transposed convolution (gathered computes them, and phases plans one as several ordinary ones)",
+        algorithm.name());
   if (problem.hasChannelsFirst() && !algorithm.takesChannelsFirst())
     return fmt::format("{} reads and writes NHWC (relayout plans NCHW around it)", algorithm.name());
+  if (problem.hasSpreadOutput() && !algorithm.takesSpreadOutput())
+    return fmt::format("{} writes output rows that follow each other", algorithm.name());
+  if (problem.hasChosenTaps() && !algorithm.takesChosenTaps())
+    return fmt::format("{} reads filters that have no other taps", algorithm.name());
   if (problem.isUpsampled() && !algorithm.takesUpsampled())
     return fmt::format("{} takes no upsampled input, but upsample_d, upsample_h and upsample_w are {}, {} and {}", algorithm.name(),
                        problem.upsampleD, problem.upsampleH, problem.upsampleW);

@@ -91,12 +91,16 @@ class Algorithm {
   virtual bool takesSplit() const { return false; }
   /// The same of Problem::hasReversedTaps().
   virtual bool takesReversedTaps() const { return false; }
+  /// The same of Problem::hasChosenTaps().
+  virtual bool takesChosenTaps() const { return false; }
+  /// The same of Problem::hasSpreadOutput().
+  virtual bool takesSpreadOutput() const { return false; }
   /// The same of Problem::hasChannelsFirst().
   virtual bool takesChannelsFirst() const { return false; }
   virtual std::span<const OptionDescription> options() const = 0;
   /// Whether its kernels are built for the device's compute capability; where they are not, every problem is refused.
   virtual bool isBuiltFor(const device::Properties& properties) const = 0;
-  /// Empty when a valid problem, transposed, upsampled, split, flipped or in NCHW only with the functions above, can be run on such
+  /// Empty when a valid problem, transposed, upsampled, split, flipped, spread or in NCHW only with the functions above, can be run on such
   /// a device, else one sentence that begins with the name.
   virtual std::string refusal(const Problem& problem, const device::Properties& properties) const = 0;
   /// Appends every way that agrees with the options, at least one, with its plan. Requires an empty refusal; fails when an option

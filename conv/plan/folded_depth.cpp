@@ -22,7 +22,7 @@ Problem foldedDepth(const Problem& problem) {
   }
   const bool isOnePixel =
       p.r == 1 && p.s == 1 && p.strideH == 1 && p.strideW == 1 && p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
-  if (!isOnePixel) return p;
+  if (!isOnePixel || p.hasSpreadOutput()) return p;
   p.w *= p.h;
   p.h = p.d;
   p.r = p.t;

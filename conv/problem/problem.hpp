@@ -1,6 +1,7 @@
 // The convolution a user asks for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "conv/problem/types.hpp"
@@ -19,6 +20,14 @@ struct BlockScale {
   DataType type = DataType::F16;  ///< UE8M0 or UE4M3; F16 (0) when there are none
   ScaleOrder order = ScaleOrder::Plain;
   bool operator==(const BlockScale&) const = default;
+};
+
+/// Taps along an axis that are some of those in memory: tap i is the one at first + i * step. stored 0: all, in their order.
+struct TapChoice {
+  int64_t stored = 0, first = 0, step = 1;
+
+  int64_t place(int64_t tap) const { return first + tap * step; }
+  bool operator==(const TapChoice&) const = default;
 };
 
 /// Forward convolution (cross-correlation, as in cuDNN and PyTorch) in up to three dimensions: activations NDHWC, filter KTRSC,
@@ -77,6 +86,11 @@ struct Problem {
   bool filterFlipped = false;                  ///< taps in reverse order
   bool transposed = false;
   int64_t outputPaddingD = 0, outputPaddingH = 0, outputPaddingW = 0;  ///< rows behind the last, of transposed convolutions
+  /// Elements from an output row to the next, and from a plane to the next, of one image or two; 0: they follow each other. The
+  /// planner's own, for phases of a transposed convolution: the residual's are as many pixels apart.
+  int64_t outputRowStride = 0, outputPlaneStride = 0;
+  /// Which taps of the filter in memory these are, along t, r and s. The planner's own, too.
+  std::array<TapChoice, 3> tapChoices{};
 
   /// Of the image that the filter sees.
   int64_t imageD() const { return d * upsampleD; }
@@ -90,8 +104,17 @@ struct Problem {
   int64_t taps() const { return t * r * s; }
   /// Whether the order of the filter's taps matters, and is the reverse one.
   bool hasReversedTaps() const { return filterFlipped && taps() > 1; }
+  /// Whether the filter in memory has other taps, too.
+  bool hasChosenTaps() const { return tapChoices[0].stored != 0; }
+  int64_t storedTaps() const {
+    return hasChosenTaps() ? tapChoices[0].stored * tapChoices[1].stored * tapChoices[2].stored : taps();
+  }
   /// Where a tap lies in the filter, counted along t, r and s.
-  int64_t storedTap(int64_t tap) const { return filterFlipped ? taps() - 1 - tap : tap; }
+  int64_t storedTap(int64_t tap) const {
+    if (!hasChosenTaps()) return filterFlipped ? taps() - 1 - tap : tap;
+    const auto& [ofT, ofR, ofS] = tapChoices;
+    return (ofT.place(tap / (r * s)) * ofR.stored + ofR.place(tap / s % r)) * ofS.stored + ofS.place(tap % s);
+  }
   int64_t inputPixels() const { return n * d * h * w; }
   int64_t outputPixels() const { return n * z() * p() * q(); }
   bool isSplit() const { return splitC != 0 || splitD != 0; }
@@ -106,6 +129,9 @@ struct Problem {
   int64_t secondPitch() const { return secondPixelPitch ? secondPixelPitch : secondChannels(); }
   int64_t outputPitch() const { return outputPixelPitch ? outputPixelPitch : k; }
   int64_t residualPitch() const { return residualPixelPitch ? residualPixelPitch : k; }
+  bool hasSpreadOutput() const { return outputRowStride != 0; }
+  int64_t rowStride() const { return hasSpreadOutput() ? outputRowStride : q() * outputPitch(); }
+  int64_t planeStride() const { return hasSpreadOutput() ? outputPlaneStride : p() * rowStride(); }
   bool hasResidual() const { return beta != 0; }
   /// Whether the residual is added to what an activation gives.
   bool addsResidualLast() const { return residualLast && hasResidual() && activation != Activation::None; }

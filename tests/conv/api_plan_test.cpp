@@ -285,7 +285,7 @@ TEST(ApiPlan, ForGoesAWorkspace) {
   Options options = SHIFTCONV_PLAN_OPTIONS_INIT;
   options.no_workspace = 1;
   std::string algorithm;
-  EXPECT_EQ(workspaceOf("1x9x9x8 f16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 transposed -> f16", "H200", options, algorithm), 0u);
+  EXPECT_EQ(workspaceOf("1x9x9x16 u8 zero 3 * 8x3x3x16 s8 pad 1,1,1,1 stride 2,2 transposed -> s8", "H200", options, algorithm), 0u);
   EXPECT_EQ(algorithm, "direct");
   // Where an algorithm is asked for that copies, it says so.
   const auto properties = preset("H200");

@@ -68,10 +68,13 @@ struct Kind {
 
 TEST_P(Packing, OncePackedServesManyRunsAndWorkspaces) {
   for (const auto& [text, needsFilter] :
-       {Kind{"1x5x7x16 f16 * 24x3x3x16 pad 1,1,1,1 stride 2,2 transposed output_padding 1,0 -> f16 bias relu | algorithm phases",
+       {Kind{"1x5x7x16 f16 * 24x3x3x16 pad 1,1,1,1 stride 2,2 transposed output_padding 1,0 -> f16 bias relu | algorithm phases | "
+             "options form=apart",
              false},
         // Phases that share a plan, but not what is packed for them.
-        {"1x4x5x32 u8 zero 7 * 16x4x4x32 s8 pad 1,1,1,1 stride 2,2 transposed -> s32 | algorithm phases", false},
+        {"1x4x5x32 u8 zero 7 * 16x4x4x32 s8 pad 1,1,1,1 stride 2,2 transposed -> s32 | algorithm phases | options form=apart",
+         false},
+        {"1x5x4x32 f16 * 12x4x4x32 pad 1,1,1,1 stride 2,2 transposed -> f16 bias | algorithm phases | options form=united", false},
         {"1x5x6x16 f16 * 18x3x2x16 pad 1,0,1,1 flipped -> f16 bias | algorithm reversed", false},
         // The launch that packs repeats the bias, too, which may change.
         {"1x5x8x16 f16 * 18x3x2x16 pad 1,0,1,0 -> f16 bias channel_scale | algorithm joined", false},
@@ -157,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Packing, testing::Values("emulated", "emulated
                          [](const auto& info) { return info.param.size() > 8 ? "sm_90a" : "sm_100a"; });
 
 TEST(PackingPlans, AreWhatTheyWereSeparatedFrom) {
-  ConvolutionCase test = parseCase("1x5x7x16 f16 * 24x3x3x16 stride 2,3 transposed -> f16 | algorithm phases");
+  ConvolutionCase test = parseCase("1x5x7x16 f16 * 24x3x3x16 stride 2,3 transposed -> f16 | algorithm phases | options form=apart");
   const Plan plan = planFor(test, DeviceProperties::preset("H200"));
   const std::string before = plan.describe();
   const auto [packing, rest] = plan.separatePacking();
@@ -187,7 +190,8 @@ TEST(PackingPlans, AreWhatTheyWereSeparatedFrom) {
 
 TEST(PackingPlans, NameTheTensorThatIsWrong) {
   const Device device("emulated");
-  const Plan plan(Convolution::parse("1x5x7x16 f16 * 24x3x3x16 stride 2,2 transposed -> f16"), device.properties());
+  const Plan plan =
+      planFor(parseCase("1x5x7x16 f16 * 24x3x3x16 stride 2,2 transposed -> f16 | algorithm phases | options form=apart"), device);
   const auto [packing, rest] = plan.separatePacking();
   const auto place = [](uintptr_t address) { return reinterpret_cast<void*>(address); };
   Tensors good;

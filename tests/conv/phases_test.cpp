@@ -86,8 +86,8 @@ std::shared_ptr<const Plan> plannedOn(const char* device, const std::string& tex
 TEST(Phases, AreLaunchesOfOnePlan) {
   for (const char* device : {"H200", "B200"}) {
     SCOPED_TRACE(device);
-    const auto plan =
-        plannedOn(device, "2x8x8x64 f16 * 32x3x3x64 pad 1,1,1,1 stride 2,2 transposed output_padding 1,1 -> f16 bias");
+    const auto plan = plannedOn(device, "2x8x8x64 f16 * 32x3x3x64 pad 1,1,1,1 stride 2,2 transposed output_padding 1,1 -> f16 bias",
+                                {"phases", "form=apart"});
     EXPECT_EQ(plan->algorithm, "phases");
     ASSERT_EQ(plan->launches.size(), 6u);
     EXPECT_EQ(plan->launches.front().kernel, "gather_phase_filters");
@@ -114,11 +114,58 @@ TEST(Phases, AreLaunchesOfOnePlan) {
 }
 
 TEST(Phases, ThatAreAlikeShareAPlanAndAResidualIsSpread) {
-  const auto plan = plannedOn("H200", "8x16x16x64 f16 * 64x2x2x64 stride 2,2 transposed -> f16 residual 1 relu");
+  const auto plan =
+      plannedOn("H200", "8x16x16x64 f16 * 64x2x2x64 stride 2,2 transposed -> f16 residual 1 relu", {"phases", "form=apart"});
   ASSERT_EQ(plan->launches.size(), 7u);
   EXPECT_EQ(plan->launches[1].kernel, "split_into_phases");
   EXPECT_EQ(plan->mainLaunch, 2u);
   for (size_t i = 3; i < 6; ++i) EXPECT_EQ(plan->launches[i].kernel, plan->launches[2].kernel);
+}
+
+/// Only halo's launches, on the tensors as they are given: the first pixel of each phase, and every pixel's stride.
+TEST(Phases, AreDirectWithoutACopy) {
+  const auto plan =
+      plannedOn("H200", "2x9x7x64 f16 * 40x3x2x64 pad 1,1,0,0 stride 2,2 transposed output_padding 1,0 -> f16 pitch 48 bias",
+                {"phases", "form=direct"});
+  ASSERT_EQ(plan->launches.size(), 4u);
+  EXPECT_EQ(plan->mainLaunch, 0u);
+  EXPECT_EQ(plan->workspaceBytes + plan->packedBytes, 0u);
+  EXPECT_EQ(plan->estimate.flops, 2.0 * 2 * 9 * 7 * 6 * 64 * 40);
+  std::set<uint64_t> places;
+  for (const PlannedLaunch& launch : plan->launches)
+    for (const Parameter& parameter : launch.parameters)
+      for (const auto& field : parameter.maps())
+        if (field.place.tensor == TensorName::Output) places.insert(field.place.byteOffset);
+  EXPECT_EQ(places, (std::set<uint64_t>{0, 2 * 48, 14 * 2 * 48, 15 * 2 * 48}));  // outputs have 18 rows of 14 pixels
+}
+
+/// 4 phases of 1 to 4 of 9 taps: each output meets those of 2 x 2 inputs. A bias for each phase.
+TEST(Phases, AreUnitedInOneConvolution) {
+  for (const char* device : {"H200", "B200"}) {
+    SCOPED_TRACE(device);
+    const auto plan = plannedOn(device, "2x8x8x64 f16 * 24x3x3x64 pad 1,1,1,1 stride 2,2 transposed output_padding 1,1 -> f16 bias",
+                                {"phases", "form=united"});
+    ASSERT_EQ(plan->launches.size(), 4u);
+    EXPECT_EQ(plan->launches[0].kernel, "gather_phase_filters");
+    EXPECT_EQ(plan->launches[1].kernel, "repeat_channels");
+    EXPECT_EQ(plan->launches[3].kernel, "merge_phases");
+    EXPECT_EQ(plan->mainLaunch, 2u);
+    EXPECT_EQ(plan->packedBytes, 2u * 4 * 24 * 4 * 64);
+    EXPECT_GE(plan->workspaceBytes, 2u * 2 * 16 * 16 * 24 + 4u * 4 * 24);
+    EXPECT_EQ(plan->estimate.flops, 2.0 * 2 * 8 * 8 * 4 * 64 * (4 * 24));
+  }
+}
+
+/// Along the width alone, the phases of a pixel are neighbours in the output: nothing is merged.
+TEST(Phases, AreUnitedInTheOutput) {
+  const auto plan =
+      plannedOn("H200", "2x1x21x64 f16 * 32x1x16x64 pad 0,0,4,4 stride 1,8 transposed -> f16", {"phases", "form=united"});
+  ASSERT_EQ(plan->launches.size(), 2u);
+  EXPECT_EQ(plan->workspaceBytes, 0u);
+  EXPECT_EQ(plan->packedBytes, 2u * 8 * 32 * 3 * 64) << "taps of two inputs each, of three in all";
+  const auto apart =
+      plannedOn("H200", "2x1x21x64 f16 * 32x1x16x64 pad 0,0,4,4 stride 1,8 transposed -> f16 pitch 40", {"phases", "form=united"});
+  EXPECT_EQ(apart->launches.size(), 3u) << "pixels with gaps do not follow each other";
 }
 
 /// Each phase here is this convolution, and recorded times correct its estimates as they do elsewhere.
@@ -127,13 +174,15 @@ TEST(Phases, ArePlannedAsConvolutionsAre) {
        {std::pair{"4x14x14x128 bf16 * 64x2x2x128 stride 2,2 transposed -> bf16", "4x14x14x128 bf16 * 64x1x1x128 -> bf16"},
         {"1x7x7x256 f16 * 64x2x2x256 stride 2,2 transposed -> f16", "1x7x7x256 f16 * 64x1x1x256 -> f16"},
         {"8x56x56x24 f16 * 72x2x2x24 stride 2,2 transposed -> f16", "8x56x56x24 f16 * 72x1x1x24 -> f16"}})
-    EXPECT_EQ(plannedOn("H200", transposed)->launches[1].kernel, plannedOn("H200", phase)->launches[0].kernel) << phase;
+    EXPECT_EQ(plannedOn("H200", transposed, {"phases", "form=apart"})->launches[1].kernel,
+              plannedOn("H200", phase)->launches[0].kernel)
+        << phase;
 }
 
 TEST(Phases, TakeAnAlgorithmByName) {
   const std::string text = "2x8x8x64 f16 * 32x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16";
-  const auto plan = plannedOn("H200", text, {"phases", "algorithm=gathered"});
-  EXPECT_EQ(plan->options, "algorithm=gathered");
+  const auto plan = plannedOn("H200", text, {"phases", "algorithm=gathered,form=apart"});
+  EXPECT_EQ(plan->options, "algorithm=gathered,form=apart");
   for (size_t i = 1; i + 1 < plan->launches.size(); ++i) EXPECT_EQ(plan->launches[i].kernel.rfind("gathered_", 0), 0u);
   Problem problem;
   ASSERT_TRUE(parse(text, problem).ok());

@@ -92,7 +92,7 @@ TEST(SumsOfPlans, AreThoseOfEveryPhase) {
     Problem problem;
     ASSERT_TRUE(parse(text, problem).ok());
     std::shared_ptr<const Plan> plan;
-    const Status status = makePlan(problem, properties, {"phases", ""}, plan);
+    const Status status = makePlan(problem, properties, {"phases", "form=apart"}, plan);
     ASSERT_TRUE(status.ok()) << status.message();
     Accumulations found;  // after the launch that gathers filters, in front of the one that merges outputs
     bool isWhole = true;

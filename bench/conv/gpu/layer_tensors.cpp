@@ -57,6 +57,7 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
       input(bytesOf(p().inputType) * static_cast<size_t>(p().inputPixels() * p().c)),
       filter(bytesOf(p().filterType) * static_cast<size_t>(p().k * p().t * p().r * p().s * p().groupChannels())),
       transposed(filter.bytes()),
+      exchanged(p().transposed ? filter.bytes() : 16),
       bias(bytesOf(p().biasType) * static_cast<size_t>(p().k)),
       channelScale(sizeof(float) * static_cast<size_t>(p().k)),
       residual(p().hasResidual() ? bytesOf(p().residualType) * static_cast<size_t>(p().outputPixels() * p().k) : 16),
@@ -72,6 +73,12 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
   const CUdeviceptr from = filter.address(), to = transposed.address();
   const void* arguments[] = {&from, &to, &k, &perChannel};
   launch("transpose_" + std::string(nameOf(p().filterType)), 1024, arguments);
+  if (!p().transposed) return;
+  const CUdeviceptr gradient = exchanged.address();
+  uint32_t groups = static_cast<uint32_t>(p().groups), ownK = k / groups, taps = static_cast<uint32_t>(p().taps()),
+           ownC = static_cast<uint32_t>(p().groupChannels());
+  const void* ofExchange[] = {&from, &gradient, &groups, &ownK, &taps, &ownC};
+  launch("exchange_" + std::string(nameOf(p().filterType)), 1024, ofExchange);
 }
 
 size_t LayerTensors::leastBytes() const {
@@ -91,7 +98,8 @@ Tensors LayerTensors::addresses() const {
 
 cudnn::Tensors LayerTensors::cudnnAddresses() const {
   cudnn::Tensors addresses;
-  addresses.input = input.address(), addresses.filter = filter.address(), addresses.output = output.address();
+  addresses.input = input.address(), addresses.output = output.address();
+  addresses.filter = p().transposed ? exchanged.address() : filter.address();
   addresses.bias = biasAddress(), addresses.channelScale = channelScaleAddress(), addresses.residual = residualAddress();
   return addresses;
 }
@@ -126,6 +134,7 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.dilationD = static_cast<int32_t>(p().dilationD);
   params.dilationH = static_cast<int32_t>(p().dilationH);
   params.dilationW = static_cast<int32_t>(p().dilationW);
+  params.transposed = p().transposed;
   params.activation = static_cast<gemm::Activation>(p().activation);
   params.activationA = p().activationA;
   params.activationB = p().activationB;

@@ -40,7 +40,8 @@ class LayerTensors {
   CUstream stream_;
 
  public:
-  Buffer input, filter, transposed, bias, channelScale, residual, output, amax, result;  ///< residual: 16 bytes where there is none
+  /// Those that there are not have 16 bytes. `transposed`: RSCK, for the check; `exchanged`: CRSK, for cuDNN's gradient.
+  Buffer input, filter, transposed, exchanged, bias, channelScale, residual, output, amax, result;
 };
 
 }  // namespace shiftconv::gpu

@@ -104,12 +104,29 @@ __device__ float numberAt(gemm::NumberType type, const void* numbers, uint64_t i
   }
 }
 
+/// Where an output position finds a tap along an axis: in its input, or outside of it.
+struct Axis {
+  int32_t extent, stride, dilation, padBefore;
+  bool transposed;
+
+  __device__ bool find(int32_t position, int32_t tap, int32_t& at) const {
+    at = transposed ? position + padBefore - tap * dilation : position * stride + tap * dilation - padBefore;
+    if (transposed) {
+      if (at < 0 || at % stride != 0) return false;
+      at /= stride;
+    }
+    return at >= 0 && at < extent;
+  }
+};
+
 /// One thread an output element, channels fastest. `filter` is RSCK here, so that neighbouring threads read neighbours.
 template <class Element>
 __device__ void check(const CheckParams& p, const Element* input, const Element* filter, const CheckTensors& tensors,
                       CheckResult* result) {
   const uint64_t elements = uint64_t{p.n} * p.outputDepth * p.outputHeight * p.outputWidth * p.k;
   const uint32_t groupInputs = p.c / p.groups, groupOutputs = p.k / p.groups;
+  const Axis depth{p.d, p.strideD, p.dilationD, p.padFront, p.transposed},
+      height{p.h, p.strideH, p.dilationH, p.padTop, p.transposed}, width{p.w, p.strideW, p.dilationW, p.padLeft, p.transposed};
   unsigned long long wrong = 0;
   float worst = 0, leastLargest = 0, mostLargest = 0;
   double errorSquares = 0, squares = 0;
@@ -124,10 +141,9 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
     double sum = 0;
     float magnitudes = 0;
     for (int32_t tap = 0; tap < p.t * p.r * p.s; ++tap) {
-      const int32_t z = plane * p.strideD + tap / (p.r * p.s) * p.dilationD - p.padFront;
-      const int32_t y = row * p.strideH + tap / p.s % p.r * p.dilationH - p.padTop;
-      const int32_t x = q * p.strideW + tap % p.s * p.dilationW - p.padLeft;
-      if (z < 0 || z >= p.d || y < 0 || y >= p.h || x < 0 || x >= p.w) continue;
+      int32_t z, y, x;
+      if (!depth.find(plane, tap / (p.r * p.s), z) || !height.find(row, tap / p.s % p.r, y) || !width.find(q, tap % p.s, x))
+        continue;
       const Element* in = input + (((image * p.d + z) * p.h + y) * p.w + x) * p.c + k / groupOutputs * groupInputs;
       const Element* weights = filter + uint64_t{static_cast<uint32_t>(tap)} * groupInputs * p.k + k;
 #pragma unroll 4
@@ -182,6 +198,17 @@ __device__ void transposeFilter(const Element* source, Element* destination, uin
     destination[i] = source[i % k * perChannel + i / k];
 }
 
+/// KRSC to CRSK, group by group: the filter of the convolution whose gradient a transposed one is.
+template <class Element>
+__device__ void exchangeChannels(const Element* source, Element* destination, uint32_t groups, uint32_t k, uint32_t taps,
+                                 uint32_t c) {
+  const uint64_t count = uint64_t{groups} * k * taps * c;
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x) {
+    const uint64_t outer = i / k / taps, tap = i / k % taps, group = outer / c;
+    destination[i] = source[((group * k + i % k) * taps + tap) * c + outer % c];
+  }
+}
+
 }  // namespace
 
 #define SHIFTCONV_VERIFICATION(TYPE, ELEMENT)                                                                                      \
@@ -190,6 +217,10 @@ __device__ void transposeFilter(const Element* source, Element* destination, uin
   }                                                                                                                                \
   extern "C" __global__ void transpose_##TYPE(const ELEMENT* source, ELEMENT* destination, uint32_t k, uint32_t perChannel) {      \
     transposeFilter(source, destination, k, perChannel);                                                                           \
+  }                                                                                                                                \
+  extern "C" __global__ void exchange_##TYPE(const ELEMENT* source, ELEMENT* destination, uint32_t groups, uint32_t k,             \
+                                             uint32_t taps, uint32_t c) {                                                          \
+    exchangeChannels(source, destination, groups, k, taps, c);                                                                     \
   }                                                                                                                                \
   extern "C" __global__ void check_##TYPE(const __grid_constant__ CheckParams params, const ELEMENT* input, const ELEMENT* filter, \
                                           const __grid_constant__ CheckTensors tensors, CheckResult* result) {                     \

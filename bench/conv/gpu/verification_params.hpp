@@ -12,6 +12,7 @@ struct CheckParams {
   int32_t d = 1, h = 0, w = 0, t = 1, r = 0, s = 0, outputDepth = 1, outputHeight = 0, outputWidth = 0;
   int32_t padFront = 0, padTop = 0, padLeft = 0, strideD = 1, strideH = 1, strideW = 1;
   int32_t dilationD = 1, dilationH = 1, dilationW = 1;
+  bool transposed = false;
   gemm::Activation activation = gemm::Activation::None;
   float activationA = 0, activationB = 0;  ///< its parameters
   // F32, F16, BF16, E4M3 or S8.

@@ -29,6 +29,7 @@ class Gathered final : public ListedAlgorithm<GatheredChoices, GatheredPlan> {
  public:
   std::string_view name() const override { return "gathered"; }
   std::optional<Accumulation> accumulation() const override { return Accumulation::HalfTensorCore; }
+  bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }
   bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kOptions; }

@@ -5,6 +5,10 @@
 // end to end, 128 bytes a step. Threads copy a step's pixels and weights into a ring in shared memory (cp.async), in vectors as
 // wide as the channel count allows; all warps multiply a step after them (ldmatrix, mma.sync).
 //
+// A transposed convolution is all of its phases: output pixels that leave the same rest at the division by the stride are an
+// ordinary convolution with some of the taps, in the other order, whose outputs lie a stride apart. CTAs of all phases of the same
+// pixels follow each other, so that L2 has what they read, and writes whole lines.
+//
 // NOTES
 //  - Two tables in shared memory answer where a vector comes from: one entry for each output pixel of the tile, one for each filter
 //    tap. A vector outside of the image arrives as zeros.
@@ -31,6 +35,7 @@
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/gathered/kinds.cuh"
 #include "conv/algorithms/gathered/params.hpp"
+#include "conv/algorithms/gathered/phase.cuh"
 #include "conv/kernels/bias.cuh"
 #include "conv/kernels/left_out.cuh"
 #include "conv/kernels/plain_bytes.cuh"
@@ -71,15 +76,19 @@ class Cta {
   static_assert(kVectorBytes >= Kind::kBytes && kVectorBytes % Kind::kBytes == 0);
 
  public:
-  __device__ explicit Cta(const Params& params) : p_(params) {
+  __device__ explicit Cta(const Params& params)
+      : p_(params),
+        tile_(params.isTransposed ? params.phases.count.quotient(blockIdx.x) : blockIdx.x),
+        phase_(params.phases, static_cast<int32_t>(blockIdx.x - tile_ * params.phases.count.divisor)) {
     extern __shared__ __align__(128) uint8_t dynamicShared[];
     header_ = reinterpret_cast<Header*>(dynamicShared);
     pixels_ = reinterpret_cast<Pixel*>(header_ + 1);
     taps_ = reinterpret_cast<Tap*>(pixels_ + kTile.pixels);
+    rows_ = reinterpret_cast<int32_t*>(taps_ + p_.taps);
     stages_ = ptx::sharedAddress(dynamicShared) + static_cast<uint32_t>(p_.stagesOffset);
     sums_ = reinterpret_cast<uint4*>(dynamicShared + p_.stagesOffset);
-    const uint32_t pixelTile = p_.allChannelTiles.quotient(blockIdx.x);
-    const uint32_t channelTile = blockIdx.x - pixelTile * p_.allChannelTiles.divisor;
+    const uint32_t pixelTile = p_.allChannelTiles.quotient(tile_);
+    const uint32_t channelTile = tile_ - pixelTile * p_.allChannelTiles.divisor;
     const uint32_t group = p_.channelTiles.quotient(channelTile);
     firstPixel_ = static_cast<int32_t>(pixelTile) * kTile.pixels;
     firstInGroup_ = static_cast<int32_t>(channelTile - group * p_.channelTiles.divisor) * kTile.channels;
@@ -104,19 +113,36 @@ class Cta {
       const uint32_t output = static_cast<uint32_t>(firstPixel_ + i);
       const uint32_t row = p_.outputWidth.quotient(output), plane = p_.outputHeight.quotient(row);
       const uint32_t image = p_.outputDepth.quotient(plane);
-      const auto first = [](const Axis& axis, uint32_t position) {
-        return static_cast<int32_t>(position) * axis.stride - axis.padBefore;
+      const int32_t at[3] = {static_cast<int32_t>(plane - image * p_.outputDepth.divisor),
+                             static_cast<int32_t>(row - plane * p_.outputHeight.divisor),
+                             static_cast<int32_t>(output - row * p_.outputWidth.divisor)};
+      const auto first = [&](int which, const Axis& axis) {
+        return at[which] * axis.stride - (p_.isTransposed ? phase_.padBefore(which) : axis.padBefore);
       };
       Pixel pixel;
-      pixel.width = first(p_.width, output - row * p_.outputWidth.divisor);
-      pixel.height = first(p_.height, row - plane * p_.outputHeight.divisor);
-      pixel.depth = first(p_.depth, plane - image * p_.outputDepth.divisor);
+      pixel.width = first(2, p_.width);
+      pixel.height = first(1, p_.height);
+      pixel.depth = first(0, p_.depth);
       const int32_t firstDepth = static_cast<int32_t>(image) * p_.depth.extent;
       pixel.index = p_.indirect ? static_cast<int32_t>(image)
                                 : ((firstDepth + pixel.depth) * p_.height.extent + pixel.height) * p_.width.extent + pixel.width;
-      if (output >= static_cast<uint32_t>(p_.epilogue.rows)) pixel.width = kNowhere;
+      if (output >= static_cast<uint32_t>(p_.pixels)) pixel.width = kNowhere;
+      if (p_.isTransposed) {
+        if (phase_.taps() == 0) pixel.width = kNowhere;  // its outputs are sums of nothing
+        rows_[i] = phase_.rowOf(output < static_cast<uint32_t>(p_.pixels), static_cast<int32_t>(image), at);
+      }
       pixels_[i] = pixel;
     }
+  }
+
+  /// How many taps there are to look for; where tap `tap` of them is in the filter, and along each axis.
+  __device__ __forceinline__ int32_t tapsToFind() const { return p_.isTransposed ? phase_.taps() : p_.taps; }
+  __device__ __forceinline__ int32_t tapPlace(int32_t tap, int32_t (&at)[3]) const {
+    if (p_.isTransposed) return phase_.place(tap, at);
+    const uint32_t row = p_.filterWidth.quotient(static_cast<uint32_t>(tap)), plane = p_.filterHeight.quotient(row);
+    at[0] = static_cast<int32_t>(plane), at[1] = static_cast<int32_t>(row - plane * p_.filterHeight.divisor);
+    at[2] = tap - static_cast<int32_t>(row * p_.filterWidth.divisor);
+    return tap;
   }
 
   /// Warp 0, in order: the taps that read inside the image for some pixel of the tile. At least one entry, so that the sums have
@@ -139,19 +165,20 @@ class Cta {
       // A filter row with all of its columns reaches this far to the right of its first element.
       if (p_.runs) high[2] += (static_cast<int32_t>(p_.tapVectors.divisor) * kVectorBytes) / Kind::kBytes - 1;
       int32_t found = 0;
-      for (int32_t first = 0; first < p_.taps; first += 32) {
+      const int32_t taps = tapsToFind();
+      for (int32_t first = 0; first < taps; first += 32) {
         const int32_t tap = first + static_cast<int32_t>(threadIdx.x);
-        const uint32_t row = p_.filterWidth.quotient(static_cast<uint32_t>(tap)), plane = p_.filterHeight.quotient(row);
-        const int32_t w = (tap - static_cast<int32_t>(row * p_.filterWidth.divisor)) * p_.width.dilation;
-        const int32_t h = static_cast<int32_t>(row - plane * p_.filterHeight.divisor) * p_.height.dilation;
-        const int32_t d = static_cast<int32_t>(plane) * p_.depth.dilation;
+        int32_t at[3];
+        const int32_t inFilter = tapPlace(tap, at);
+        const int32_t d = at[0] * p_.depth.dilation, h = at[1] * p_.height.dilation, w = at[2] * p_.width.dilation;
         const auto reads = [](int32_t from, int32_t to, int32_t extent) { return to >= 0 && from < extent; };
-        const bool any = tap < p_.taps && reads(low[0] + d, high[0] + d, p_.depth.extent) &&
+        const bool any = tap < taps && reads(low[0] + d, high[0] + d, p_.depth.extent) &&
                          reads(low[1] + h, high[1] + h, p_.height.extent) && reads(low[2] + w, high[2] + w, p_.width.extent);
         const uint32_t which = __ballot_sync(0xffffffffu, any);
         if (any)
-          taps_[found + __popc(which & ((1u << threadIdx.x) - 1))] = {
-              (d * p_.height.extent + h) * p_.width.extent + w, tap * static_cast<int32_t>(p_.tapVectors.divisor), d, h << 16 | w};
+          taps_[found + __popc(which & ((1u << threadIdx.x) - 1))] = {(d * p_.height.extent + h) * p_.width.extent + w,
+                                                                      inFilter * static_cast<int32_t>(p_.tapVectors.divisor), d,
+                                                                      h << 16 | w};
         found += __popc(which);
       }
       if (found == 0) {
@@ -323,7 +350,11 @@ class Cta {
     const int32_t column = warpColumn() * kWarpChannels + lane % 4 * kSegmentColumns, channel = firstChannel_ + column;
     // Columns of the tile beyond the group's last channel belong to others.
     const int32_t columns = min(firstChannel_ - firstInGroup_ + p_.groupOutputs, p_.epilogue.columns);
-    const auto pixelOf = [&](int32_t i) { return firstPixel_ + warpRow() * kWarpPixels + i * 8 + lane / 4; };
+    const auto pixelOf = [&](int32_t i) {
+      const int32_t pixel = warpRow() * kWarpPixels + i * 8 + lane / 4;
+      return p_.isTransposed ? rows_[pixel] : firstPixel_ + pixel;
+    };
+    const auto exists = [&](int32_t i) { return pixelOf(i) < p_.epilogue.rows; };
     constexpr int32_t kSegments = kRowFragments * 2;
     if constexpr (kHasPlain) {
       if (p_.plain) {
@@ -333,7 +364,7 @@ class Cta {
         constexpr int32_t kTogether = 2;  // segments
 #pragma unroll
         for (int32_t begin = 0; begin < kSegments; begin += kTogether) {
-          if (pixelOf(begin) >= p_.epilogue.rows) break;
+          if (!exists(begin) && !p_.isTransposed) break;
           float v[kTogether * kSegmentColumns];
 #pragma unroll
           for (int32_t i = 0; i < kTogether; ++i) {
@@ -344,7 +375,7 @@ class Cta {
           }
           const auto pixel = [&](int32_t i) { return pixelOf(begin + i); };
           finishPlainSegments<typename Kind::Element>(
-              p_.epilogue, channel, columns, v, [&](int32_t i) { return pixel(i) < p_.epilogue.rows; }, pixel,
+              p_.epilogue, channel, columns, v, [&](int32_t i) { return exists(begin + i); }, pixel,
               [&](int32_t i) { return plainTarget(p_.epilogue, pixel(i), channel); });
         }
         return;
@@ -357,7 +388,7 @@ class Cta {
         own.load(p_.epilogue, channel, columns);
 #pragma unroll
         for (int32_t i = 0; i < kSegments; ++i) {
-          if (pixelOf(i) >= p_.epilogue.rows) break;
+          if (!exists(i)) continue;
           Sum sums[kSegmentColumns];
           segment(i, sums);
           float v[kSegmentColumns];
@@ -385,7 +416,7 @@ class Cta {
     const bool whole = p_.groupOutputs % kSegmentColumns == 0 || p_.groupOutputs == p_.epilogue.columns;
     if (channel < columns) {
 #pragma unroll 1
-      for (int32_t i = 0; i < kSegments && pixelOf(i) < p_.epilogue.rows; i += 2) {
+      for (int32_t i = 0; i < kSegments && (exists(i) || p_.isTransposed); i += 2) {
         if (whole) {
           uint32_t sums[2 * kSegmentColumns];
 #pragma unroll
@@ -434,9 +465,12 @@ class Cta {
   __device__ static int32_t warpColumn() { return static_cast<int32_t>(threadIdx.x) / 32 / kTile.warpRows; }
 
   const Params& p_;
+  uint32_t tile_;
+  Phase phase_;  ///< of a transposed convolution
   Header* header_;
   Pixel* pixels_;
   Tap* taps_;
+  int32_t* rows_;  ///< of a transposed convolution: where its pixels are written
   uint4* sums_;
   uint32_t stages_;
   int32_t firstPixel_, firstChannel_, firstInGroup_, group_;

@@ -13,6 +13,7 @@ namespace shiftconv::kernels::gathered {
 inline constexpr int32_t kStepBytes = 128;           ///< of the reduction at a time: one row of a stage
 inline constexpr int32_t kMaximumTaps = 2048;        ///< T * R * S: their table lies in shared memory
 inline constexpr int32_t kSegmentColumns = 8;        ///< output channels of a thread at a time, in the epilogue
+inline constexpr int32_t kMostStride = 32;           ///< of an axis of a transposed convolution: a table has its phases
 inline constexpr int32_t kMostCoordinate = 1 << 14;  ///< of a tap's place inside the filter: two of them share a word
 
 /// A tile of one CTA: output pixels x output channels, warps, stages of the ring.
@@ -45,10 +46,11 @@ struct alignas(16) Pixel {
   int32_t depth, height, width;  ///< its coordinates
 };
 
-/// Header, pixels and taps, rounded up to rows of a stage.
-SHIFTCONV_HOST_DEVICE constexpr int32_t sharedTableBytes(int32_t pixels, int32_t taps) {
-  const int32_t bytes = static_cast<int32_t>(sizeof(Header) + static_cast<uint32_t>(pixels) * sizeof(Pixel) +
-                                             static_cast<uint32_t>(taps) * sizeof(Tap));
+/// Header, pixels, taps and, of transposed convolutions, where pixels are written, rounded up to rows of a stage.
+SHIFTCONV_HOST_DEVICE constexpr int32_t sharedTableBytes(int32_t pixels, int32_t taps, bool isTransposed = false) {
+  const int32_t bytes =
+      static_cast<int32_t>(sizeof(Header) + static_cast<uint32_t>(pixels) * (sizeof(Pixel) + (isTransposed ? sizeof(int32_t) : 0)) +
+                           static_cast<uint32_t>(taps) * sizeof(Tap));
   return (bytes + 1023) / 1024 * 1024;
 }
 
@@ -65,15 +67,31 @@ struct OperandTypes {
   bool inputIsSigned = false, filterIsSigned = false;  ///< of bytes
 };
 
+/// One axis of a phase of a transposed convolution: output positions that leave the same rest at the division by the stride. They
+/// are an ordinary convolution with stride 1: output j of tap i reads input j + i * Axis::dilation - padBefore.
+struct AxisPhase {
+  int16_t taps = 0, firstTap = 0;  ///< tap i is tap firstTap + (taps - 1 - i) * tapStep of the filter
+  int32_t padBefore = 0;
+};
+
+/// Of a transposed convolution: blockIdx.x counts the phases of a tile, the width fastest, and then the tiles. Depth, height,
+/// width.
+struct Phases {
+  layout::FastDivisor count;
+  int32_t stride[3] = {1, 1, 1}, tapStep[3] = {1, 1, 1}, filterTaps[3] = {1, 1, 1};
+  int32_t outputs[3] = {1, 1, 1};  ///< of the whole convolution
+  AxisPhase axis[3][kMostStride];
+};
+
 struct Params {
   InputPart parts[2];
   const uint8_t* filter = nullptr;
   OperandTypes types;
   Axis depth, height, width;
-  layout::FastDivisor outputDepth, outputHeight, outputWidth, filterHeight, filterWidth;
-  layout::FastDivisor channelTiles;     ///< of a group
-  layout::FastDivisor allChannelTiles;  ///< of all groups
-  layout::FastDivisor tapVectors;       ///< of a group's channels
+  layout::FastDivisor outputDepth, outputHeight, outputWidth, filterHeight, filterWidth;  ///< outputs: of the largest phase
+  layout::FastDivisor channelTiles;                                                       ///< of a group
+  layout::FastDivisor allChannelTiles;                                                    ///< of all groups
+  layout::FastDivisor tapVectors;                                                         ///< of a group's channels
   int32_t taps = 1;
   int32_t groupOutputs = 0;    ///< K / groups
   int32_t groupVectors = 0;    ///< vectors from a group's channels to the next group's
@@ -83,8 +101,11 @@ struct Params {
   /// pixelBytes.
   bool runs = false;
   bool indirect = false;          ///< some axis repeats its pixels, or the input lies in two tensors; not with runs
+  bool isTransposed = false;      ///< with phases; neither runs nor indirect
   bool plain = false;             ///< bias, residual of the output's type and ReLU after the sums, and nothing else
+  int32_t pixels = 0;             ///< of a phase, as outputWidth, outputHeight and outputDepth count them; else the epilogue's rows
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+  Phases phases;
 };
 
 }  // namespace shiftconv::kernels::gathered

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
@@ -63,8 +64,8 @@ Vectors vectorsOf(const Problem& p, const Kind& kind) {
     return static_cast<int32_t>(kind.bytes);
   };
   const int32_t channels = widest(p.groupChannels() | p.inputPitch() | p.splitC | (p.isSplit() ? p.secondPitch() : 0));
-  const bool dense = p.groups == 1 && !p.isUpsampled() && !p.isSplit() && p.dilationW == 1 && p.inputPitch() == p.c &&
-                     p.inputPixels() * p.c < (int64_t{1} << 29);
+  const bool dense = p.groups == 1 && !p.isUpsampled() && !p.isSplit() && !p.transposed && p.dilationW == 1 &&
+                     p.inputPitch() == p.c && p.inputPixels() * p.c < (int64_t{1} << 29);
   if (!dense || p.s == 1) return {channels, false};
   const int32_t runs = widest(p.s * p.c | p.strideW * p.c | p.padLeft * p.c | p.w * p.c);
   return runs > channels ? Vectors{runs, true} : Vectors{channels, false};
@@ -87,21 +88,106 @@ Axis axis(int64_t stored, int64_t upsample, int64_t taps, int64_t stride, int64_
           divisor(upsample)};
 }
 
+/// The phases of a transposed convolution; false where it has more than the kernels' table.
+bool hasPhases(const Problem& p) { return std::max({p.strideD, p.strideH, p.strideW}) <= kMostStride; }
+int64_t phaseCount(const Problem& p) { return p.transposed ? p.strideD * p.strideH * p.strideW : 1; }
+
+/// How far the taps of each axis are apart, and how many a phase has at most.
+struct PhaseTaps {
+  int64_t step, dilation, most;
+
+  PhaseTaps(int64_t taps, int64_t stride, int64_t dilation)
+      : step(stride / std::gcd(stride, dilation)), dilation(dilation / std::gcd(stride, dilation)), most(ceilDivide(taps, step)) {}
+};
+
+/// Output o gets tap t of input (o + padBefore - t * dilation) / stride, where that is whole.
+void setPhases(AxisPhase (&phases)[kMostStride], int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
+  const PhaseTaps own(taps, stride, dilation);
+  for (int64_t residue = 0; residue < stride; ++residue) {
+    AxisPhase& phase = phases[residue] = {};
+    int64_t first = 0;
+    while (first < own.step && (residue + padBefore - first * dilation) % stride != 0) ++first;
+    if (first == own.step || first >= taps) continue;
+    phase.firstTap = static_cast<int16_t>(first);
+    phase.taps = static_cast<int16_t>((taps - 1 - first) / own.step + 1);
+    // The last of its taps reads farthest to the left.
+    phase.padBefore = static_cast<int32_t>((phase.taps - 1) * own.dilation - (residue + padBefore - first * dilation) / stride);
+  }
+}
+
+/// Share of `outputs` for which a tap finds an input. `first`: the first position o with o * stride >= first finds one.
+double reachedBy(int64_t extent, int64_t outputs, int64_t stride, int64_t first) {
+  const int64_t low = std::clamp<int64_t>(ceilDivide(std::max<int64_t>(first, 0), stride), 0, outputs);
+  const int64_t high = std::clamp<int64_t>(ceilDivide(std::max<int64_t>(extent + first, 0), stride), 0, outputs);
+  return static_cast<double>(high - low) / static_cast<double>(outputs);
+}
+
 /// Share of (tap, tile) pairs that are multiplied: a tile leaves out the taps outside of the image for all of its pixels. Of the
 /// rows of filter taps, by the share of output rows that they reach.
 double usefulTaps(const Problem& p) {
   const auto share = [](int64_t extent, int64_t outputs, int64_t taps, int64_t stride, int64_t dilation, int64_t before) {
     double reached = 0;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      const int64_t first = before - tap * dilation;  // the first position o with o * stride >= first
-      const int64_t low = std::clamp<int64_t>(ceilDivide(std::max<int64_t>(first, 0), stride), 0, outputs);
-      const int64_t high = std::clamp<int64_t>(ceilDivide(std::max<int64_t>(extent + first, 0), stride), 0, outputs);
-      reached += static_cast<double>(high - low) / static_cast<double>(outputs);
-    }
+    for (int64_t tap = 0; tap < taps; ++tap) reached += reachedBy(extent, outputs, stride, before - tap * dilation);
     return reached / static_cast<double>(taps);
   };
   return share(p.imageD(), p.z(), p.t, p.strideD, p.dilationD, p.padFront) *
          share(p.imageH(), p.p(), p.r, p.strideH, p.dilationH, p.padTop);
+}
+
+/// Outputs along each axis: of a transposed convolution, those of the largest phase.
+std::array<int64_t, 3> outputsOf(const Problem& p) {
+  if (!p.transposed) return {p.z(), p.p(), p.q()};
+  return {ceilDivide(p.z(), p.strideD), ceilDivide(p.p(), p.strideH), ceilDivide(p.q(), p.strideW)};
+}
+
+int64_t phasePixels(const Problem& p) {
+  const auto [depth, height, width] = outputsOf(p);
+  return p.n * depth * height * width;
+}
+
+void setPhases(const Problem& p, Params& params) {
+  params.isTransposed = true;
+  Phases& phases = params.phases;
+  phases.count = divisor(phaseCount(p));
+  const int64_t strides[3] = {p.strideD, p.strideH, p.strideW}, taps[3] = {p.t, p.r, p.s}, outputs[3] = {p.z(), p.p(), p.q()},
+                dilations[3] = {p.dilationD, p.dilationH, p.dilationW}, pads[3] = {p.padFront, p.padTop, p.padLeft};
+  Axis* const axes[3] = {&params.depth, &params.height, &params.width};
+  for (int i = 0; i < 3; ++i) {
+    const PhaseTaps own(taps[i], strides[i], dilations[i]);
+    phases.stride[i] = static_cast<int32_t>(strides[i]);
+    phases.tapStep[i] = static_cast<int32_t>(own.step);
+    phases.filterTaps[i] = static_cast<int32_t>(taps[i]);
+    phases.outputs[i] = static_cast<int32_t>(outputs[i]);
+    axes[i]->stride = 1, axes[i]->padBefore = 0, axes[i]->dilation = static_cast<int32_t>(own.dilation);
+    setPhases(phases.axis[i], taps[i], strides[i], dilations[i], pads[i]);
+  }
+}
+
+/// The same of all phases; of filter columns, those that any output of a row reaches.
+double usefulPhaseTaps(const Params& params, const std::array<int64_t, 3>& outputs) {
+  const Axis* const axes[3] = {&params.depth, &params.height, &params.width};
+  double share = 1;
+  for (int i = 0; i < 3; ++i) {
+    double reached = 0, all = 0;
+    for (int32_t residue = 0; residue < params.phases.stride[i]; ++residue) {
+      const AxisPhase& phase = params.phases.axis[i][residue];
+      for (int32_t tap = 0; tap < phase.taps; ++tap) {
+        const double one =
+            reachedBy(axes[i]->extent, outputs[static_cast<size_t>(i)], 1, phase.padBefore - tap * axes[i]->dilation);
+        reached += i < 2 ? one : std::ceil(one);
+        ++all;
+      }
+    }
+    share *= all > 0 ? reached / all : 0;
+  }
+  return share;
+}
+
+/// That a CTA looks for.
+int64_t mostTaps(const Problem& p) {
+  if (!p.transposed) return p.t * p.r * p.s;
+  return PhaseTaps(p.t, p.strideD, p.dilationD).most * PhaseTaps(p.r, p.strideH, p.dilationH).most *
+         PhaseTaps(p.s, p.strideW, p.dilationW).most;
 }
 
 /// Products of mma.sync from shared memory; 8-bit floats become f16.
@@ -114,7 +200,11 @@ double productsPerClock(const Kind& kind, const device::Properties& properties) 
 
 void model(const Problem& p, const Kind& kind, const device::Properties& properties, const Tile& tile, GatheredPlan& plan) {
   const Rates& rates = ratesOf(properties);
-  const double vectors = static_cast<double>(plan.params.taps) * plan.params.tapVectors.divisor * usefulTaps(p);
+  // A phase has its share of a transposed convolution's taps.
+  const double taps =
+      p.transposed ? static_cast<double>(p.taps()) / static_cast<double>(phaseCount(p)) * usefulPhaseTaps(plan.params, outputsOf(p))
+                   : static_cast<double>(plan.params.taps) * usefulTaps(p);
+  const double vectors = std::max(taps, 1.0) * plan.params.tapVectors.divisor;
   const double stepVectors = static_cast<double>(kStepBytes / plan.vectorBytes);
   const double steps = std::ceil(vectors / stepVectors);
   const double products = static_cast<double>(tile.pixels * tile.channels * (kStepBytes / kind.bytes));
@@ -136,8 +226,9 @@ void model(const Problem& p, const Kind& kind, const device::Properties& propert
                           : plan.vectorBytes == 4 ? kVector4Share
                           : plan.vectorBytes == 2 ? kVector2Share
                                                   : kVector1Share;
+  const double ofPhases = p.transposed && bytesOnce(p) > static_cast<double>(properties.l2Bytes) ? kPhasesShare : 0;
   plan.modelledClocks = corrected(rates.launchClocks.perClock + std::max(throughput + kStartClocks, chain), kCorrection,
-                                  kOfTile[plan.tile] + ofVector);
+                                  kOfTile[plan.tile] + ofVector + ofPhases);
   plan.bound = multiply >= loads ? Resource::TensorCore : Resource::L2ToShared;
 }
 
@@ -156,8 +247,17 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
                     nameOf(p.inputType), nameOf(p.filterType), nameOf(p.compute)));
   if (p.compute == Compute::F16) return needs("sums in f32, but compute is f16");
   if (std::string refused = zeroPointRefusal("gathered", p); !refused.empty()) return refused;
-  const int64_t taps = p.t * p.r * p.s;
-  if (taps > kMaximumTaps) return needs(fmt::format("needs at most {} taps T*R*S, but they are {}", kMaximumTaps, taps));
+  if (p.transposed) {
+    if (p.isUpsampled() || p.isSplit()) return needs("takes upsampled and split inputs of convolutions that are not transposed");
+    if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0) return needs("takes zero points of convolutions that are not transposed");
+    if (!hasPhases(p))
+      return needs(fmt::format("needs strides up to {} of a transposed convolution, but they are {}, {} and {}", kMostStride,
+                               p.strideD, p.strideH, p.strideW));
+  }
+  const int64_t taps = mostTaps(p);
+  if (taps > kMaximumTaps)
+    return needs(
+        fmt::format("needs at most {} taps {}, but they are {}", kMaximumTaps, p.transposed ? "of a phase" : "T*R*S", taps));
   if (std::string refused = epilogueRefusal("gathered", p, kSegmentColumns); !refused.empty()) return refused;
   for (const auto& [name, value] : {std::pair{"T * dilation_d", p.t * p.dilationD},
                                     {"R * dilation_h", p.r * p.dilationH},
@@ -177,11 +277,12 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
       (p.n * p.d + p.padFront + p.t * p.dilationD + p.padBack) * (p.h + p.padTop + p.padBottom) * (p.w + p.padLeft + p.padRight);
   if (p.inputPixels() > kLimit || farthest > std::numeric_limits<int32_t>::max())
     return needs("needs fewer than 2^29 input pixels, and fewer than 2^31 with their padding");
-  if (p.groupChannels() * taps > kLimit / 2) return needs("needs at most 2^28 weights for each output channel");
-  const int64_t tiles = ceilDivide(p.outputPixels(), 64) * p.groups * ceilDivide(p.k / p.groups, 32);
+  if (p.groupChannels() * p.t * p.r * p.s > kLimit / 2) return needs("needs at most 2^28 weights for each output channel");
+  const int64_t tiles = phaseCount(p) * ceilDivide(phasePixels(p), 64) * p.groups * ceilDivide(p.k / p.groups, 32);
   if (tiles > std::numeric_limits<int32_t>::max()) return needs("needs fewer than 2^31 tiles of 64 pixels x 32 channels");
   if (properties.sharedBytesPerBlock <
-      static_cast<uint64_t>(k64x64.stages * k64x64.stageBytes() + sharedTableBytes(k128x128.pixels, static_cast<int32_t>(taps))))
+      static_cast<uint64_t>(k64x64.stages * k64x64.stageBytes() +
+                            sharedTableBytes(k128x128.pixels, static_cast<int32_t>(taps), p.transposed)))
     return needs(fmt::format("has no tile for {} bytes of shared memory", properties.sharedBytesPerBlock));
   return {};
 }
@@ -203,9 +304,12 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     params.depth = axis(p.d, p.upsampleD, p.t, p.strideD, p.dilationD, p.padFront);
     params.height = axis(p.h, p.upsampleH, p.r, p.strideH, p.dilationH, p.padTop);
     params.width = axis(p.w * unit, p.upsampleW, vectors.runs ? 1 : p.s, p.strideW * unit, p.dilationW, p.padLeft * unit);
-    params.outputDepth = divisor(p.z());
-    params.outputHeight = divisor(p.p());
-    params.outputWidth = divisor(p.q());
+    const auto [outputDepth, outputHeight, outputWidth] = outputsOf(p);
+    params.outputDepth = divisor(outputDepth);
+    params.outputHeight = divisor(outputHeight);
+    params.outputWidth = divisor(outputWidth);
+    const int64_t pixels = phasePixels(p);
+    params.pixels = static_cast<int32_t>(pixels);
     params.filterHeight = divisor(p.r);
     params.filterWidth = divisor(params.width.taps);
     const int64_t groupOutputs = p.k / p.groups, channelTiles = ceilDivide(groupOutputs, tile.channels);
@@ -213,7 +317,7 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     params.allChannelTiles = divisor(channelTiles * p.groups);
     const int64_t tapVectors = (vectors.runs ? p.s * p.c : p.groupChannels()) * kind.bytes / vectorBytes;
     params.tapVectors = divisor(tapVectors);
-    params.taps = static_cast<int32_t>(p.t * p.r * params.width.taps);
+    params.taps = static_cast<int32_t>(p.transposed ? mostTaps(p) : p.t * p.r * params.width.taps);
     params.groupOutputs = static_cast<int32_t>(groupOutputs);
     params.groupVectors = static_cast<int32_t>(vectors.runs ? 0 : tapVectors);
     params.runs = vectors.runs;
@@ -221,12 +325,13 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     std::ranges::copy(inputParts(p), params.parts);
     if (vectors.runs) params.parts[0].pixelBytes = kind.bytes;
     params.filterRowBytes = p.t * p.r * p.s * p.groupChannels() * kind.bytes;
-    params.stagesOffset = sharedTableBytes(tile.pixels, params.taps);
+    if (p.transposed) setPhases(p, params);
+    params.stagesOffset = sharedTableBytes(tile.pixels, params.taps, p.transposed);
     params.types = {p.inputType == DataType::E5M2, p.filterType == DataType::E5M2, p.inputType == DataType::S8,
                     p.filterType == DataType::S8};
     params.plain = isPlainSegment(p) || isPlainBytes(p);
     params.epilogue = epilogueOf(p);
-    plan.launch.grid = {static_cast<uint32_t>(ceilDivide(p.outputPixels(), tile.pixels) * channelTiles * p.groups), 1, 1};
+    plan.launch.grid = {static_cast<uint32_t>(ceilDivide(pixels, tile.pixels) * channelTiles * p.groups * phaseCount(p)), 1, 1};
     plan.launch.block = {static_cast<uint32_t>(tile.threads()), 1, 1};
     plan.launch.dynamicSharedBytes = static_cast<uint32_t>(params.stagesOffset + tile.stages * tile.stageBytes());
     plan.launch.programmaticDependent = choices.dependent;

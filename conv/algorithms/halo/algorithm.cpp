@@ -117,6 +117,8 @@ class Halo final : public Algorithm {
   std::string_view name() const override { return "halo"; }
   std::optional<Accumulation> accumulation() const override { return Accumulation::WgmmaTensorCore; }
   bool takesSplit() const override { return true; }
+  bool takesChosenTaps() const override { return true; }
+  bool takesSpreadOutput() const override { return true; }
   std::span<const OptionDescription> options() const override { return kHaloOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

@@ -67,7 +67,7 @@ Geometry geometryOf(const Problem& p) {
              p.secondPitch()};
   g.n *= g.planes;
   const bool plain =
-      !g.deep && p.r == 1 && p.s == 1 && p.strideH == 1 && p.strideW == 1 && p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
+      !g.deep && !p.hasSpreadOutput() && p.r == 1 && p.s == 1 && p.strideH == 1 && p.strideW == 1 && p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
   if (plain) {
     g.q = g.w = p.n * p.h * p.w;
     g.n = g.h = g.p = 1;

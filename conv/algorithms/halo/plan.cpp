@@ -307,23 +307,25 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   placePatches(g, taps, place.cut, shape.tail, place.boxes, params, plan.inputs);
   for (layout::TiledMap& map : plan.inputs) map.type = mapTypeOf(problem);
   plan.filter = plan.output = plan.inputs[0];
-  const uint64_t tapBytes = static_cast<uint64_t>(g.c / g.groups * g.elementBytes);
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const uint64_t tapBytes = u(g.c / g.groups * g.elementBytes);
   plan.filter.globalAddress = 0;
   plan.filter.rank = 3;
-  plan.filter.dims = {static_cast<uint64_t>(g.c / g.groups), static_cast<uint64_t>(g.t * g.r * g.s), static_cast<uint64_t>(g.k)};
-  plan.filter.strides = {tapBytes, tapBytes * static_cast<uint64_t>(g.t * g.r * g.s)};
-  // Filters of groups are spread by threads, and nobody uses the map. Groups of less than 16 bytes would not make one.
+  plan.filter.dims = {u(g.c / g.groups), u(problem.storedTaps()), u(g.k)};
+  plan.filter.strides = {tapBytes, tapBytes * plan.filter.dims[1]};
+  for (Tap& tap : params.tap) tap.filterIndex = static_cast<uint16_t>(problem.storedTap(tap.filterIndex));
+  // Filters of groups are spread by threads. Groups of less than 16 bytes would not make a map.
   if (tapBytes % 16 != 0) plan.filter.dims = {8, 1, 1}, plan.filter.strides = {16, 16};
   plan.filter.box = {plan.inputs[0].box[0], 1, params.weightBoxBytes / kRowBytes};
-  const uint64_t outputPixelBytes = static_cast<uint64_t>(g.outputPitch * g.outputBytes);
+  const uint64_t outputPixelBytes = u(g.outputPitch * g.outputBytes);
   if (!shape.kind.empty()) plan.output.type = g.outputBytes == 1 ? layout::MapType::U8 : layout::MapType::F16;
   plan.output.swizzle = swizzleOf(shape, g);
   plan.output.globalAddress = 0;
   plan.output.rank = 4;
-  plan.output.dims = {static_cast<uint64_t>(g.k), static_cast<uint64_t>(g.q), static_cast<uint64_t>(g.n),
-                      static_cast<uint64_t>(g.p)};
-  plan.output.strides = {outputPixelBytes, outputPixelBytes * static_cast<uint64_t>(g.q * g.p),
-                         outputPixelBytes * static_cast<uint64_t>(g.q)};
+  plan.output.dims = {u(g.k), u(g.q), u(g.n), u(g.p)};
+  const bool isSpread = problem.hasSpreadOutput();  // else g's, whose rows may be images
+  const int64_t row = isSpread ? problem.rowStride() : g.outputPitch * g.q, plane = isSpread ? problem.planeStride() : row * g.p;
+  plan.output.strides = {outputPixelBytes, u(plane * g.outputBytes), u(row * g.outputBytes)};
   const uint32_t rowChannels = static_cast<uint32_t>(shape.pixelsAreA() ? shape.pieceRowBytes() / shape.pixelOutputBytes()
                                                                         : std::min(shape.channels(), kBlockChannels));
   plan.output.box = {rowChannels, static_cast<uint32_t>(params.tileColumns), static_cast<uint32_t>(params.tileImages),
@@ -331,7 +333,7 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
 
   plan.residual = plan.output;
   const uint64_t residualPixelBytes = static_cast<uint64_t>(problem.residualPitch()) * 2;
-  for (uint64_t& stride : plan.residual.strides) stride = stride / outputPixelBytes * residualPixelBytes;
+  for (uint64_t& stride : plan.residual.strides) stride = stride * residualPixelBytes / outputPixelBytes;
   const auto& box = plan.output.box;
   params.residual.beta = problem.beta;
   params.residual.afterSilu = shape.residual && problem.addsResidualLast();
