@@ -32,7 +32,8 @@ double bytesOnce(const Problem& problem) {
 
 Estimator::Estimator(const Problem& problem, const Rates& rates) : clockHertz_(rates.clockHertz.perClock) {
   const double taps = static_cast<double>(problem.t * problem.r * problem.s) * static_cast<double>(problem.groupChannels());
-  once_.flops = 2 * static_cast<double>(problem.outputPixels()) * static_cast<double>(problem.k) * taps;
+  const int64_t pixels = problem.transposed ? problem.inputPixels() : problem.outputPixels();
+  once_.flops = 2 * static_cast<double>(pixels) * static_cast<double>(problem.k) * taps;
   once_.bytes = bytesOnce(problem);
   memoryClocks_ = once_.bytes / rates.of(Resource::DeviceMemory);
 }

@@ -72,14 +72,10 @@ class Phases final : public Algorithm {
     for (const auto& [name, type] :
          {std::pair{"filter_type", p.filterType}, {"output_type", p.outputType}, {"residual_type", p.residualType}})
       if (bitsOf(type) < 8) return fmt::format("phases moves whole bytes, but {} is {}", name, nameOf(type));
-    const int64_t residualBytes = p.hasResidual() ? bytesOf(p.residualType) : 0;
-    if (p.outputPixels() >= kMostVectors / (p.k * std::max<int64_t>(bytesOf(p.outputType), residualBytes)) ||
-        p.k * p.taps() >= kMostVectors / (p.groupChannels() * bytesOf(p.filterType)))
-      return "phases needs an output and a filter below 2^31 bytes";
     Inner inner;
     if (Status status = read({}, inner); !status.ok()) return status.message();
     std::string why = apartRefusal(p, properties, inner);
-    if (!why.empty() && canUnite(p, properties, inner)) why.clear();
+    if (!why.empty() && (canUnite(p, properties, inner) || canBeDirect(p, properties, inner))) why.clear();
     return why;
   }
 
@@ -142,7 +138,15 @@ class Phases final : public Algorithm {
     });
   }
 
+  /// Whether there are few enough vectors to copy.
+  static bool isSmall(const Problem& p) {
+    const int64_t residualBytes = p.hasResidual() ? bytesOf(p.residualType) : 0;
+    return p.outputPixels() < kMostVectors / (p.k * std::max<int64_t>(bytesOf(p.outputType), residualBytes)) &&
+           p.k * p.taps() < kMostVectors / (p.groupChannels() * bytesOf(p.filterType));
+  }
+
   static std::string apartRefusal(const Problem& p, const device::Properties& properties, const Inner& inner) {
+    if (!isSmall(p)) return "phases needs an output and a filter below 2^31 bytes";
     if (phaseCount(p) > kMostPhases)
       return fmt::format("phases needs stride_d * stride_h * stride_w up to {}, but they are {}, {} and {}", kMostPhases, p.strideD,
                          p.strideH, p.strideW);
@@ -164,15 +168,20 @@ class Phases final : public Algorithm {
     return {};
   }
 
+  static bool canBeDirect(const Problem& p, const device::Properties& properties, const Inner& inner) {
+    if (phaseCount(p) > kMostPhases) return false;
+    const auto phases = directPhases(p);
+    return phases && std::all_of(phases->begin(), phases->end(), [&](const Phase& phase) {
+             return !phase.exists() || (validate(phase.problem).ok() && canCompute(inner, phase.problem, properties));
+           });
+  }
   static bool canUnite(const Problem& p, const device::Properties& properties, const Inner& inner) {
     const std::optional<United> united = unitedOf(p);
-    return united && isSmall(p, *united) && validate(united->problem).ok() && canCompute(inner, united->problem, properties);
+    return united && isSmall(p, *united) && canCompute(inner, united->problem, properties);
   }
-  /// Enough for its copies and counters.
+  /// Whether the copies around it have few enough vectors, and it is a problem itself.
   static bool isSmall(const Problem& p, const United& united) {
-    const Problem& one = united.problem;
-    return one.outputPixels() < kMostVectors / (one.k * std::max<int64_t>(4, bytesOf(p.outputType))) &&
-           one.k * one.taps() < kMostVectors / (one.groupChannels() * bytesOf(p.filterType)) && phaseCount(p) < (1 << 16);
+    return isSmall(p) && isSmall(united.problem) && phaseCount(p) < (1 << 16) && validate(united.problem).ok();
   }
 
   /// The best of each convolution of a form, and what all of it takes; false where it cannot be.
@@ -187,7 +196,7 @@ class Phases final : public Algorithm {
     double copied = 0;
     if (form == Form::United) {
       made.united = unitedOf(p);
-      if (!made.united || !isSmall(p, *made.united) || !validate(made.united->problem).ok()) return false;
+      if (!made.united || !isSmall(p, *made.united)) return false;
       const Problem& one = made.united->problem;
       if (!search(one, made.best.emplace_back())) return false;
       add(made.best.front(), all);
@@ -195,7 +204,7 @@ class Phases final : public Algorithm {
       copied = copyBytes(tensorBytes(one)[TensorName::Filter], p.groupChannels(), p.groupChannels(), p.filterType);
     } else {
       if (form == Form::Direct) {
-        if (auto phases = directPhases(p)) made.phases = std::move(*phases);
+        if (auto phases = directPhases(p); phases && canBeDirect(p, properties, inner)) made.phases = std::move(*phases);
       } else if (apartRefusal(p, properties, inner).empty()) {
         made.phases = phasesOf(p);
       }
