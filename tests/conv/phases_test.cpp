@@ -156,6 +156,26 @@ TEST(Phases, AreUnitedInOneConvolution) {
   }
 }
 
+/// Two launches for rows of either rest, each of both phases of the width: 2 x 40 channels of two taps of the height or one.
+TEST(Phases, AreChannelsOfRows) {
+  const auto plan = plannedOn("H200", "2x9x7x64 f16 * 40x3x2x64 pad 1,1,0,0 stride 2,2 transposed output_padding 1,0 -> f16 bias",
+                              {"phases", "form=rows"});
+  ASSERT_EQ(plan->launches.size(), 4u);
+  EXPECT_EQ(plan->launches[0].kernel, "gather_phase_filters");
+  EXPECT_EQ(plan->launches[1].kernel, "repeat_channels");
+  EXPECT_EQ(plan->mainLaunch, 2u);
+  EXPECT_EQ(plan->packedBytes, 2u * 80 * 3 * 64);
+  EXPECT_GE(plan->workspaceBytes, 4u * 80);
+  EXPECT_LE(plan->workspaceBytes, 512u);
+  EXPECT_EQ(plan->estimate.flops, 2.0 * 2 * 9 * 7 * 3 * 64 * 80);
+  std::set<uint64_t> places;
+  for (const PlannedLaunch& launch : plan->launches)
+    for (const Parameter& parameter : launch.parameters)
+      for (const auto& field : parameter.maps())
+        if (field.place.tensor == TensorName::Output) places.insert(field.place.byteOffset);
+  EXPECT_EQ(places, (std::set<uint64_t>{0, 14 * 2 * 40}));  // outputs have 18 rows of 14 pixels
+}
+
 /// Along the width alone, the phases of a pixel are neighbours in the output: nothing is merged.
 TEST(Phases, AreUnitedInTheOutput) {
   const auto plan =

@@ -39,6 +39,7 @@ struct Inner {
 struct Made {
   Form form = Form::Apart;
   std::vector<Phase> phases;  ///< unless united
+  std::optional<Rows> rows;   ///< whose phases these are
   std::optional<United> united;
   std::vector<Candidate> best;  ///< of phases that are the first of their kind; of all that are united one
   std::string options;
@@ -56,9 +57,10 @@ class Phases final : public Algorithm {
     static const std::string names = algorithmNames(search_.algorithms(), multiplies);
     static const std::array<OptionDescription, 3> known{
         {{"algorithm", names, "which computes every phase; otherwise the best of each"},
-         {"form", "apart, direct, united",
-          "phases in the workspace; in the output itself, from the filter itself; as channels of one convolution. Otherwise the "
-          "fastest"},
+         {"form", "apart, direct, rows, united",
+          "phases in the workspace; in the output itself, from the filter itself; those of a row or all as channels of one "
+          "convolution. "
+          "Otherwise the fastest"},
          kBatchInvariantOption}};
     return known;
   }
@@ -88,7 +90,7 @@ class Phases final : public Algorithm {
       Made made;
     };
     std::vector<Way> ways;
-    for (const Form form : {Form::Apart, Form::Direct, Form::United}) {
+    for (const Form form : {Form::Apart, Form::Direct, Form::Rows, Form::United}) {
       if (inner.form && *inner.form != static_cast<size_t>(form)) continue;
       Way way{{this, {}, {}}, {}};
       if (!plan(form, p, properties, inner, way.candidate, way.made)) continue;
@@ -168,12 +170,15 @@ class Phases final : public Algorithm {
     return {};
   }
 
+  static bool canCompute(const Inner& inner, const std::vector<Phase>& phases, const device::Properties& properties) {
+    return std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) {
+      return !phase.exists() || (validate(phase.problem).ok() && canCompute(inner, phase.problem, properties));
+    });
+  }
   static bool canBeDirect(const Problem& p, const device::Properties& properties, const Inner& inner) {
     if (phaseCount(p) > kMostPhases) return false;
     const auto phases = directPhases(p);
-    return phases && std::all_of(phases->begin(), phases->end(), [&](const Phase& phase) {
-             return !phase.exists() || (validate(phase.problem).ok() && canCompute(inner, phase.problem, properties));
-           });
+    return phases && canCompute(inner, *phases, properties);
   }
   static bool canUnite(const Problem& p, const device::Properties& properties, const Inner& inner) {
     const std::optional<United> united = unitedOf(p);
@@ -200,11 +205,14 @@ class Phases final : public Algorithm {
       const Problem& one = made.united->problem;
       if (!search(one, made.best.emplace_back())) return false;
       add(made.best.front(), all);
-      copies = 1 + (p.hasBias ? 1 : 0) + (p.hasChannelScale ? 1 : 0);
+      copies = copiesOfNumbers(p) + 1;
       copied = copyBytes(tensorBytes(one)[TensorName::Filter], p.groupChannels(), p.groupChannels(), p.filterType);
     } else {
       if (form == Form::Direct) {
         if (auto phases = directPhases(p); phases && canBeDirect(p, properties, inner)) made.phases = std::move(*phases);
+      } else if (form == Form::Rows) {
+        made.rows = rowsOf(p);
+        if (made.rows && isSmall(p) && canCompute(inner, made.rows->phases, properties)) made.phases = made.rows->phases;
       } else if (apartRefusal(p, properties, inner).empty()) {
         made.phases = phasesOf(p);
       }
@@ -216,8 +224,9 @@ class Phases final : public Algorithm {
         if (isFirst(made.phases, i) && !search(phase.problem, made.best[i])) return false;
         add(made.best[phase.sameAs], all);
       }
-      if (form == Form::Apart)
-        copies = 1, copied = copyBytes(bytes[TensorName::Filter], p.groupChannels(), p.groupChannels(), p.filterType);
+      if (form == Form::Rows) copies = copiesOfNumbers(p) + 1;
+      if (form == Form::Apart) copies = 1;
+      if (form != Form::Direct) copied = copyBytes(bytes[TensorName::Filter], p.groupChannels(), p.groupChannels(), p.filterType);
     }
     if (form == Form::Apart || (form == Form::United && !made.united->writesOutput)) {
       copies += p.hasResidual() ? 2 : 1;
@@ -231,6 +240,8 @@ class Phases final : public Algorithm {
     all.estimate.seconds += clocks / rates.clockHertz.perClock;
     return true;
   }
+
+  static int copiesOfNumbers(const Problem& p) { return (p.hasBias ? 1 : 0) + (p.hasChannelScale ? 1 : 0); }
 
   /// As if of whole 16 bytes: a copy of rows of `elements`, `pitch` apart, takes as long as its vectors are many.
   static double copyBytes(uint64_t bytes, int64_t elements, int64_t pitch, DataType type) {
@@ -250,8 +261,8 @@ class Phases final : public Algorithm {
   static Status complete(const Made& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
     if (chosen.form == Form::United) return completeUnited(chosen, p, properties, plan);
     const std::vector<Phase>& phases = chosen.phases;
-    const bool isDirect = chosen.form == Form::Direct;
-    const Places places = isDirect ? placesDirect(p, phases) : placesApart(p, phases);
+    const bool isApart = chosen.form == Form::Apart;
+    const Places places = isApart ? placesApart(p, phases) : chosen.rows ? placesOfRows(p, *chosen.rows) : placesDirect(p, phases);
     std::vector<Plan> made(phases.size());
     size_t scratch = 0;
     for (size_t i = 0; i < phases.size(); ++i) {
@@ -265,24 +276,39 @@ class Phases final : public Algorithm {
     plan.workspaceBytes = places.bytes + scratch;
     plan.packedBytes = places.packedBytes;
 
-    const Moves moves(p, phases, places);
-    if (!isDirect) plan.launches.push_back(moves.gatherFilters());
-    if (!isDirect && p.hasResidual()) plan.launches.push_back(moves.splitResidual());
+    const Moves moves = chosen.rows ? Moves(p, *chosen.rows, places) : Moves(p, phases, places);
+    PerTensor<TensorPlace> given = placesAsGiven();
+    if (chosen.form != Form::Direct) plan.launches.push_back(moves.gatherFilters());
+    if (isApart && p.hasResidual()) plan.launches.push_back(moves.splitResidual());
+    if (chosen.rows) repeatNumbers(p, moves, places, given, plan);
     plan.mainLaunch = plan.launches.size();
     for (size_t i = 0; i < phases.size(); ++i)
-      if (phases[i].exists()) addLaunches(phases[i], isDirect, places, i, made[phases[i].sameAs], plan);
-    if (!isDirect) plan.launches.push_back(moves.mergeOutputs());
+      if (phases[i].exists()) addLaunches(phases[i], chosen.form, places, given, i, made[phases[i].sameAs], plan);
+    if (isApart) plan.launches.push_back(moves.mergeOutputs());
     return {};
   }
 
+  /// Bias and channel scales for the phases that are channels of one convolution.
+  static void repeatNumbers(const Problem& p, const Moves& moves, const Places& places, PerTensor<TensorPlace>& moved, Plan& plan) {
+    if (p.hasBias) {
+      plan.launches.push_back(moves.repeat(TensorName::Bias, p.biasType, places.bias));
+      moved[TensorName::Bias] = {TensorName::Workspace, places.bias};
+    }
+    if (p.hasChannelScale) {
+      plan.launches.push_back(moves.repeat(TensorName::ChannelScale, DataType::F32, places.channelScale));
+      moved[TensorName::ChannelScale] = {TensorName::Workspace, places.channelScale};
+    }
+  }
+
   /// The launches of a phase, on its tensors in the workspace, or in those that are given.
-  static void addLaunches(const Phase& phase, bool isDirect, const Places& places, size_t number, const Plan& made, Plan& plan) {
-    PerTensor<TensorPlace> moved = placesAsGiven();
-    moved[TensorName::Output] = {isDirect ? TensorName::Output : TensorName::Workspace, places.phases[number].output};
+  static void addLaunches(const Phase& phase, Form form, const Places& places, PerTensor<TensorPlace> moved, size_t number,
+                          const Plan& made, Plan& plan) {
+    const bool isApart = form == Form::Apart;
+    moved[TensorName::Output] = {isApart ? TensorName::Workspace : TensorName::Output, places.phases[number].output};
     if (phase.problem.hasResidual())
-      moved[TensorName::Residual] = {isDirect ? TensorName::Residual : TensorName::Workspace, places.phases[number].residual};
+      moved[TensorName::Residual] = {isApart ? TensorName::Workspace : TensorName::Residual, places.phases[number].residual};
     moved[TensorName::Workspace].byteOffset = places.bytes;
-    if (!isDirect) moved[TensorName::Filter] = {TensorName::PackedFilter, places.phases[number].filter};
+    if (form != Form::Direct) moved[TensorName::Filter] = {TensorName::PackedFilter, places.phases[number].filter};
     // Phases that share a plan have different filters.
     moved[TensorName::PackedFilter] = placeInPackedFilter(made.packedBytes, plan);
     if (plan.details.empty()) plan.mainLaunch += made.mainLaunch;
@@ -303,14 +329,7 @@ class Phases final : public Algorithm {
     plan.launches.push_back(moves.gatherFilters());
     PerTensor<TensorPlace> moved = placesAsGiven();
     moved[TensorName::Filter] = {TensorName::PackedFilter, places.phases.front().filter};
-    if (p.hasBias) {
-      plan.launches.push_back(moves.repeat(TensorName::Bias, p.biasType, places.bias));
-      moved[TensorName::Bias] = {TensorName::Workspace, places.bias};
-    }
-    if (p.hasChannelScale) {
-      plan.launches.push_back(moves.repeat(TensorName::ChannelScale, DataType::F32, places.channelScale));
-      moved[TensorName::ChannelScale] = {TensorName::Workspace, places.channelScale};
-    }
+    repeatNumbers(p, moves, places, moved, plan);
     if (!united.writesOutput) {
       moved[TensorName::Output] = {TensorName::Workspace, places.phases.front().output};
       if (p.hasResidual()) {

@@ -114,6 +114,27 @@ std::optional<std::vector<Phase>> directPhases(const Problem& p) {
   return phases;
 }
 
+std::optional<Rows> rowsOf(const Problem& p) {
+  const bool isDense = p.outputPitch() == p.k && (!p.hasResidual() || p.residualPitch() == p.k);
+  if (p.groups != 1 || p.strideW == 1 || !isDense || p.z() % p.strideD != 0) return {};
+  auto width = unitedAxis(axesOf(p)[2]);
+  if (!width || !width->isExact) return {};
+  Rows rows{std::move(*width), {}};
+  Problem ofRows = p;  // without its width
+  ofRows.strideW = 1, ofRows.s = 1, ofRows.dilationW = 1, ofRows.padLeft = ofRows.padRight = ofRows.outputPaddingW = 0;
+  for (Phase& phase : phasesOf(ofRows)) {
+    Problem& one = phase.problem;
+    one.s = rows.width.taps;
+    one.padLeft = rows.width.padBefore, one.padRight = rows.width.padAfter;
+    one.k = p.strideW * p.k;
+    one.outputRowStride = p.strideH * p.q() * p.k;
+    one.outputPlaneStride = p.strideD * p.p() * p.q() * p.k;
+    if (phase.exists() && !phase.isExact()) return {};
+    rows.phases.push_back(std::move(phase));
+  }
+  return rows;
+}
+
 std::optional<United> unitedOf(const Problem& p) {
   if (p.groups != 1 || std::max({p.strideD, p.strideH, p.strideW}) > kMostStride) return {};
   const auto [depth, height, width] = axesOf(p);

@@ -19,9 +19,10 @@ using kernels::phases::kAxes;
 enum class Form : uint8_t {
   Apart,   ///< filters of the phases are gathered, and their outputs copied from the workspace
   Direct,  ///< each phase reads its taps where they are, and writes where its outputs belong
+  Rows,    ///< phases of a row are the output channels of one convolution, which writes whole rows where they belong
   United,  ///< all phases are the output channels of one convolution, with the taps of all
 };
-inline constexpr std::array<std::string_view, 3> kFormNames{"apart", "direct", "united"};
+inline constexpr std::array<std::string_view, 4> kFormNames{"apart", "direct", "rows", "united"};
 
 /// Output positions with the same rests.
 struct Phase {
@@ -53,6 +54,14 @@ struct UnitedAxis {
   std::vector<int64_t> before;    ///< taps of zeros in front of those of each
   bool isExact = true;            ///< whether each has as many outputs as there are
 };
+/// The phases of the depth and the height, each with those of the width as its channels.
+struct Rows {
+  UnitedAxis width;
+  std::vector<Phase> phases;
+};
+/// None where unitedOf is none because of the width, directPhases because of anything else, and with gaps between pixels.
+std::optional<Rows> rowsOf(const Problem& p);
+
 struct United {
   std::array<UnitedAxis, kAxes> axes;
   Problem problem;

@@ -48,6 +48,11 @@ PlannedLaunch launchOf(const char* kernel, int64_t threads, int64_t gridY, const
   return launch;
 }
 
+void repeatNumbers(const Problem& p, int64_t channels, Places& places) {
+  if (p.hasBias) places.bias = take(channels * bytesOf(p.biasType), places.bytes);
+  if (p.hasChannelScale) places.channelScale = take(channels * bytesOf(DataType::F32), places.bytes);
+}
+
 }  // namespace
 
 int32_t vectorBytes(int64_t bytes, int64_t pitch) { return static_cast<int32_t>(std::gcd(std::gcd(bytes, pitch), int64_t{16})); }
@@ -77,6 +82,18 @@ Places placesDirect(const Problem& p, const std::vector<Phase>& phases) {
   return places;
 }
 
+Places placesOfRows(const Problem& p, const Rows& rows) {
+  Places places = placesDirect(p, rows.phases);
+  int64_t channels = 0;
+  for (size_t i = 0; i < rows.phases.size(); ++i) {
+    const Problem& one = rows.phases[i].problem;
+    channels = one.k;
+    if (rows.phases[i].exists()) places.phases[i].filter = take(one.k * one.taps() * rowBytes(one), places.packedBytes);
+  }
+  repeatNumbers(p, channels, places);
+  return places;
+}
+
 Places placesUnited(const Problem& p, const United& united) {
   Places places;
   const Problem& one = united.problem;
@@ -91,8 +108,7 @@ Places placesUnited(const Problem& p, const United& united) {
       places.step.residual = static_cast<uint64_t>(p.k * bytesOf(one.residualType));
     }
   }
-  if (p.hasBias) places.bias = take(one.k * bytesOf(p.biasType), places.bytes);
-  if (p.hasChannelScale) places.channelScale = take(one.k * bytesOf(DataType::F32), places.bytes);
+  repeatNumbers(p, one.k, places);
   return places;
 }
 
@@ -105,42 +121,58 @@ Moves::Moves(const Problem& p) : p_(p), pixelPitch_(p.k) {
   common_.pixels = static_cast<uint32_t>(p.outputPixels());
 }
 
+/// Of a flipped filter the taps are counted from its end; gatherFilters() turns their steps around.
+int16_t Moves::firstTap(size_t axis, const AxisPhase& own) const {
+  const int64_t filterTaps[kAxes] = {p_.t, p_.r, p_.s};
+  return static_cast<int16_t>(p_.filterFlipped ? filterTaps[axis] - 1 - own.firstTap : own.firstTap);
+}
+
+void Moves::tell(size_t axis, int64_t rest, const AxisPhase& own) {
+  auto& told = common_.axis[axis][rest];
+  told.own = static_cast<int16_t>(own.taps);
+  told.taps = std::max<int16_t>(1, told.own);
+  told.firstTap = firstTap(axis, own);
+  told.extent = static_cast<int32_t>(own.computed);
+  told.skip = static_cast<int32_t>(own.skip);
+}
+
+void Moves::tell(size_t axis, const UnitedAxis& all) {
+  for (size_t rest = 0; rest < all.phases.size(); ++rest) {
+    const AxisPhase& own = all.phases[rest];
+    auto& told = common_.axis[axis][rest];
+    told.taps = static_cast<int16_t>(all.taps);
+    told.own = static_cast<int16_t>(own.taps);
+    told.before = static_cast<int16_t>(own.taps == 0 ? 0 : all.before[rest]);
+    told.firstTap = firstTap(axis, own);
+    told.extent = static_cast<int32_t>(all.outputs);
+  }
+}
+
 Moves::Moves(const Problem& p, const std::vector<Phase>& phases, const Places& places) : Moves(p) {
-  const int64_t filterTaps[kAxes] = {p.t, p.r, p.s};
   std::copy(places.phases.begin(), places.phases.end(), common_.place);
-  for (const Phase& phase : phases) {
-    if (!phase.exists()) continue;
-    for (size_t axis = 0; axis < kAxes; ++axis) {
-      const AxisPhase& own = phase.axes[axis];
-      auto& told = common_.axis[axis][phase.rests[axis]];
-      told.own = static_cast<int16_t>(own.taps);
-      told.taps = std::max<int16_t>(1, told.own);
-      // Of a flipped filter the taps are counted from its end; gatherFilters() turns their steps around.
-      told.firstTap = static_cast<int16_t>(p.filterFlipped ? filterTaps[axis] - 1 - own.firstTap : own.firstTap);
-      told.extent = static_cast<int32_t>(own.computed);
-      told.skip = static_cast<int32_t>(own.skip);
+  for (const Phase& phase : phases)
+    for (size_t axis = 0; phase.exists() && axis < kAxes; ++axis) tell(axis, phase.rests[axis], phase.axes[axis]);
+}
+
+Moves::Moves(const Problem& p, const Rows& rows, const Places& places) : Moves(p) {
+  pixelPitch_ = p.strideW * p.k;
+  tell(2, rows.width);
+  for (size_t i = 0; i < rows.phases.size(); ++i) {
+    const Phase& phase = rows.phases[i];
+    for (size_t axis = 0; phase.exists() && axis < 2; ++axis) tell(axis, phase.rests[axis], phase.axes[axis]);
+    for (int64_t x = 0; x < p.strideW; ++x) {
+      PhasePlace& place = common_.place[static_cast<int64_t>(i) * p.strideW + x];
+      place.filter = places.phases[i].filter + static_cast<uint64_t>(x * p.k * phase.problem.taps() * rowBytes(p));
     }
   }
 }
 
 Moves::Moves(const Problem& p, const United& united, const Places& places) : Moves(p) {
-  const int64_t filterTaps[kAxes] = {p.t, p.r, p.s};
   common_.isUnited = true;
   common_.place[0] = places.phases.front();
   common_.step = places.step;
   pixelPitch_ = united.problem.k;
-  for (size_t axis = 0; axis < kAxes; ++axis) {
-    const UnitedAxis& all = united.axes[axis];
-    for (size_t rest = 0; rest < all.phases.size(); ++rest) {
-      const AxisPhase& own = all.phases[rest];
-      auto& told = common_.axis[axis][rest];
-      told.taps = static_cast<int16_t>(all.taps);
-      told.own = static_cast<int16_t>(own.taps);
-      told.before = static_cast<int16_t>(own.taps == 0 ? 0 : all.before[rest]);
-      told.firstTap = static_cast<int16_t>(p.filterFlipped ? filterTaps[axis] - 1 - own.firstTap : own.firstTap);
-      told.extent = static_cast<int32_t>(all.outputs);
-    }
-  }
+  for (size_t axis = 0; axis < kAxes; ++axis) tell(axis, united.axes[axis]);
 }
 
 PlannedLaunch Moves::gatherFilters() const {

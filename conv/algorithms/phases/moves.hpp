@@ -22,6 +22,8 @@ struct Places {
 };
 
 Places placesApart(const Problem& p, const std::vector<Phase>& phases);
+/// Of outputs and residuals in the tensors, of filters and repeated numbers where they are packed and repeated.
+Places placesOfRows(const Problem& p, const Rows& rows);
 Places placesUnited(const Problem& p, const United& united);
 /// Byte offsets in the tensors themselves.
 Places placesDirect(const Problem& p, const std::vector<Phase>& phases);
@@ -30,6 +32,7 @@ Places placesDirect(const Problem& p, const std::vector<Phase>& phases);
 class Moves {
  public:
   Moves(const Problem& p, const std::vector<Phase>& phases, const Places& places);
+  Moves(const Problem& p, const Rows& rows, const Places& places);
   Moves(const Problem& p, const United& united, const Places& places);
 
   PlannedLaunch gatherFilters() const;
@@ -40,6 +43,9 @@ class Moves {
 
  private:
   explicit Moves(const Problem& p);
+  void tell(size_t axis, int64_t rest, const AxisPhase& own);
+  void tell(size_t axis, const UnitedAxis& all);
+  int16_t firstTap(size_t axis, const AxisPhase& own) const;
   PlannedLaunch move(const char* kernel, TensorName tensor, int64_t pitch, DataType type) const;
 
   const Problem& p_;
