@@ -19,7 +19,9 @@ inline int64_t groupColumns(const Problem& p) { return p.k / p.groups; }
 inline bool residualWaits(const Problem& p) {
   const int64_t bits = bitsOf(p.residualType), inPiece = 32 / bits;
   if (!p.hasResidual() || bits > 16 || p.k % inPiece != 0 || p.residualPitch() % inPiece != 0) return false;
-  if (bits == 8) return !isHalf(p.inputType) && p.residualType == p.outputType;
+  // Kernels of floats read codes of e4m3 there, those of integers s8 and u8.
+  if (bits == 8)
+    return !isHalf(p.inputType) && p.residualType == p.outputType && isInteger(p.residualType) == isInteger(p.inputType);
   return (isHalf(p.inputType) ? p.residualType == p.inputType : isHalf(p.residualType)) && bitsOf(p.outputType) != 8;
 }
 
