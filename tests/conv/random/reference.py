@@ -213,10 +213,21 @@ def epilogue(p, sums, tensors):
     return v, v.times(p.out_scale)
 
 
+def sum_to_odd(a, b):
+    """a + b in float64, an inexact sum to the neighbour with an odd last bit: rounding it to fewer bits is then rounding the exact sum."""
+    total = np.asarray(a + b, np.float64)
+    with np.errstate(invalid="ignore"):
+        of_b = total - a
+        lost = (a - (total - of_b)) + (b - of_b)
+    moves = np.isfinite(total) & (lost != 0) & (total.view(np.int64) & 1 == 0)
+    return np.where(moves, np.nextafter(total, np.where(lost > 0, np.inf, -np.inf)), total)
+
+
 def separate_steps(p, convolved, tensors):
     """What becomes of the outputs of the plain convolution where each step is an operation of its own, which computes in f32 and stores
     its result in the output's type: the least and the largest that it may be. They differ only behind activations with approximations.
-    Sums and products are exact in float64, or so close that rounding them twice changes nothing."""
+    Products are exact in float64, and sums of two numbers of f32 so close that rounding them twice changes nothing. A product of the
+    residual has more bits: what is added to it decides ties, however small."""
     single, form = FORMATS["f32"].round, FORMATS[p.output_type].round
     step = lambda numbers: form(single(numbers))
     v = convolved
@@ -224,7 +235,7 @@ def separate_steps(p, convolved, tensors):
         v = step(v * tensors["channel_scale"])
     if p.bias_type:
         v = step(v + tensors["bias"])
-    add = lambda v: step(v + p.beta * tensors["residual"])
+    add = lambda v: step(sum_to_odd(v, p.beta * tensors["residual"]))
     if p.beta != 0 and not p.residual_last:
         v = add(v)
     low = high = v
