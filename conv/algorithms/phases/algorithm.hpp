@@ -1,10 +1,6 @@
-// `phases`: a transposed convolution as several ordinary ones, one for each rest that an output position can leave at the division
-// by the strides. Nothing is multiplied by zeros that strides would put between the inputs. Other algorithms plan the phases.
-//
-//   1 launch   gathers the phases' filters into the packed filter
-//   (1 launch  spreads the residual over the phases)
-//   n launches the phases, each with its epilogue, into the workspace
-//   1 launch   puts their outputs where they belong
+// `phases`: a transposed convolution as ordinary ones, which other algorithms plan. Output positions that leave the same rest at the
+// division by the strides are a phase; nothing is multiplied by zeros that strides would put between the inputs. See forms.hpp for
+// what is made of the phases, and moves.hpp for the launches around them.
 #pragma once
 
 #include "conv/plan/algorithm.hpp"
