@@ -122,6 +122,16 @@ TEST(Phases, ThatAreAlikeShareAPlanAndAResidualIsSpread) {
   for (size_t i = 3; i < 6; ++i) EXPECT_EQ(plan->launches[i].kernel, plan->launches[2].kernel);
 }
 
+/// Where launches begin to write in the output, by their tensor maps.
+std::set<uint64_t> outputPlaces(const Plan& plan) {
+  std::set<uint64_t> places;
+  for (const PlannedLaunch& launch : plan.launches)
+    for (const Parameter& parameter : launch.parameters)
+      for (const auto& field : parameter.maps())
+        if (field.place.tensor == TensorName::Output) places.insert(field.place.byteOffset);
+  return places;
+}
+
 /// Only halo's launches, on the tensors as they are given: the first pixel of each phase, and every pixel's stride.
 TEST(Phases, AreDirectWithoutACopy) {
   const auto plan =
@@ -131,12 +141,7 @@ TEST(Phases, AreDirectWithoutACopy) {
   EXPECT_EQ(plan->mainLaunch, 0u);
   EXPECT_EQ(plan->workspaceBytes + plan->packedBytes, 0u);
   EXPECT_EQ(plan->estimate.flops, 2.0 * 2 * 9 * 7 * 6 * 64 * 40);
-  std::set<uint64_t> places;
-  for (const PlannedLaunch& launch : plan->launches)
-    for (const Parameter& parameter : launch.parameters)
-      for (const auto& field : parameter.maps())
-        if (field.place.tensor == TensorName::Output) places.insert(field.place.byteOffset);
-  EXPECT_EQ(places, (std::set<uint64_t>{0, 2 * 48, 14 * 2 * 48, 15 * 2 * 48}));  // outputs have 18 rows of 14 pixels
+  EXPECT_EQ(outputPlaces(*plan), (std::set<uint64_t>{0, 2 * 48, 14 * 2 * 48, 15 * 2 * 48}));  // outputs have 18 rows of 14 pixels
 }
 
 /// 4 phases of 1 to 4 of 9 taps: each output meets those of 2 x 2 inputs. A bias for each phase.
@@ -168,12 +173,7 @@ TEST(Phases, AreChannelsOfRows) {
   EXPECT_GE(plan->workspaceBytes, 4u * 80);
   EXPECT_LE(plan->workspaceBytes, 512u);
   EXPECT_EQ(plan->estimate.flops, 2.0 * 2 * 9 * 7 * 3 * 64 * 80);
-  std::set<uint64_t> places;
-  for (const PlannedLaunch& launch : plan->launches)
-    for (const Parameter& parameter : launch.parameters)
-      for (const auto& field : parameter.maps())
-        if (field.place.tensor == TensorName::Output) places.insert(field.place.byteOffset);
-  EXPECT_EQ(places, (std::set<uint64_t>{0, 14 * 2 * 40}));  // outputs have 18 rows of 14 pixels
+  EXPECT_EQ(outputPlaces(*plan), (std::set<uint64_t>{0, 14 * 2 * 40}));  // outputs have 18 rows of 14 pixels
 }
 
 /// Along the width alone, the phases of a pixel are neighbours in the output: nothing is merged.

@@ -192,6 +192,7 @@ class Phases final : public Algorithm {
   /// The best of each convolution of a form, and what all of it takes; false where it cannot be.
   bool plan(Form form, const Problem& p, const device::Properties& properties, const Inner& inner, Candidate& all,
             Made& made) const {
+    if (form != Form::United && phaseCount(p) > kMostPhases) return false;
     made.form = form;
     const auto search = [&](const Problem& one, Candidate& best) {
       return search_.bestAmong(inner.algorithms, one, properties, inner.isBatchInvariant, best).ok();
@@ -216,7 +217,7 @@ class Phases final : public Algorithm {
       } else if (apartRefusal(p, properties, inner).empty()) {
         made.phases = phasesOf(p);
       }
-      if (made.phases.empty() || phaseCount(p) > kMostPhases) return false;
+      if (made.phases.empty()) return false;
       made.best.resize(made.phases.size());
       for (size_t i = 0; i < made.phases.size(); ++i) {
         const Phase& phase = made.phases[i];

@@ -1,6 +1,6 @@
-// `phases`: a transposed convolution as ordinary ones, which other algorithms plan. Output positions that leave the same rest at the
-// division by the strides are a phase; nothing is multiplied by zeros that strides would put between the inputs. See forms.hpp for
-// what is made of the phases, and moves.hpp for the launches around them.
+// `phases`: a transposed convolution as ordinary ones, which other algorithms plan. Output positions that leave the same rest at
+// the division by the strides are a phase; nothing is multiplied by zeros that strides would put between the inputs. See forms.hpp
+// for what is made of the phases, and moves.hpp for the launches around them.
 #pragma once
 
 #include "conv/plan/algorithm.hpp"

@@ -122,15 +122,15 @@ Moves::Moves(const Problem& p) : p_(p), pixelPitch_(p.k) {
 }
 
 /// Of a flipped filter the taps are counted from its end; gatherFilters() turns their steps around.
-int16_t Moves::firstTap(size_t axis, const AxisPhase& own) const {
+int32_t Moves::firstTap(size_t axis, const AxisPhase& own) const {
   const int64_t filterTaps[kAxes] = {p_.t, p_.r, p_.s};
-  return static_cast<int16_t>(p_.filterFlipped ? filterTaps[axis] - 1 - own.firstTap : own.firstTap);
+  return static_cast<int32_t>(p_.filterFlipped ? filterTaps[axis] - 1 - own.firstTap : own.firstTap);
 }
 
 void Moves::tell(size_t axis, int64_t rest, const AxisPhase& own) {
   auto& told = common_.axis[axis][rest];
-  told.own = static_cast<int16_t>(own.taps);
-  told.taps = std::max<int16_t>(1, told.own);
+  told.own = static_cast<int32_t>(own.taps);
+  told.taps = std::max<int32_t>(1, told.own);
   told.firstTap = firstTap(axis, own);
   told.extent = static_cast<int32_t>(own.computed);
   told.skip = static_cast<int32_t>(own.skip);
@@ -140,9 +140,9 @@ void Moves::tell(size_t axis, const UnitedAxis& all) {
   for (size_t rest = 0; rest < all.phases.size(); ++rest) {
     const AxisPhase& own = all.phases[rest];
     auto& told = common_.axis[axis][rest];
-    told.taps = static_cast<int16_t>(all.taps);
-    told.own = static_cast<int16_t>(own.taps);
-    told.before = static_cast<int16_t>(own.taps == 0 ? 0 : all.before[rest]);
+    told.taps = static_cast<int32_t>(all.taps);
+    told.own = static_cast<int32_t>(own.taps);
+    told.before = static_cast<int32_t>(own.taps == 0 ? 0 : all.before[rest]);
     told.firstTap = firstTap(axis, own);
     told.extent = static_cast<int32_t>(all.outputs);
   }
@@ -184,7 +184,7 @@ PlannedLaunch Moves::gatherFilters() const {
     params.filterTaps[axis] = static_cast<int32_t>(taps[axis]);
     const int64_t step = strides[axis] / std::gcd(strides[axis], dilations[axis]);
     params.tapStep[axis] = static_cast<int32_t>(p_.filterFlipped ? -step : step);
-    int16_t longest = 0;
+    int32_t longest = 0;
     for (int64_t rest = 0; rest < strides[axis]; ++rest) longest = std::max(longest, params.axis[axis][rest].taps);
     most *= longest, phases *= strides[axis];
   }

@@ -45,7 +45,7 @@ class Moves {
   explicit Moves(const Problem& p);
   void tell(size_t axis, int64_t rest, const AxisPhase& own);
   void tell(size_t axis, const UnitedAxis& all);
-  int16_t firstTap(size_t axis, const AxisPhase& own) const;
+  int32_t firstTap(size_t axis, const AxisPhase& own) const;
   PlannedLaunch move(const char* kernel, TensorName tensor, int64_t pitch, DataType type) const;
 
   const Problem& p_;

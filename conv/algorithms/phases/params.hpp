@@ -18,9 +18,9 @@ inline constexpr int32_t kAxes = 3;         ///< depth, height, width
 
 /// What all phases with the same rest along an axis have in common.
 struct AxisOfPhase {
-  int16_t taps = 0;             ///< of the packed filter; 0: no output has this rest
-  int16_t before = 0, own = 0;  ///< those of the phase, after so many of zeros; zeros are after them, too
-  int16_t firstTap = 0;         ///< its tap i is that at firstTap + (own - 1 - i) * tapStep of the filter
+  int32_t taps = 0;             ///< of the packed filter; 0: no output has this rest
+  int32_t before = 0, own = 0;  ///< those of the phase, after so many of zeros; zeros are after them, too
+  int32_t firstTap = 0;         ///< its tap i is that at firstTap + (own - 1 - i) * tapStep of the filter
   int32_t extent = 0;           ///< of the outputs as they lie in the workspace
   int32_t skip = 0;             ///< of them in front of those that are outputs of the convolution
 };
