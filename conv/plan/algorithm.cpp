@@ -12,7 +12,8 @@ Status Candidate::complete(const Problem& problem, const device::Properties& pro
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties) {
   if (problem.transposed && !algorithm.takesTransposed())
     return fmt::format(
-        "{} computes no transposed convolution (gathered computes them, and phases plans one as several ordinary ones)",
+        "{} computes no transposed convolution (gathered and im2col_sm90 compute them, and phases plans one as several ordinary "
+        "ones)",
         algorithm.name());
   if (problem.hasChannelsFirst() && !algorithm.takesChannelsFirst())
     return fmt::format("{} reads and writes NHWC (relayout plans NCHW around it)", algorithm.name());

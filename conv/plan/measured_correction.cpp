@@ -7,6 +7,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -26,15 +27,18 @@ CorrectionView::CorrectionView(const Problem& p)
       outOfGroup_(p.k / p.groups),
       groups_(p.groups),
       pixelBytes_(p.inputPitch() * bytesOf(p.inputType)) {
-  const int64_t inGroup = p.groupChannels(), taps = p.t * p.r * p.s;
+  // A phase of a transposed convolution is an ordinary one, with stride 1 and its share of the taps.
+  const int64_t strideD = p.transposed ? p.strideD : 1, strideH = p.transposed ? p.strideH : 1,
+                strideW = p.transposed ? p.strideW : 1;
+  const int64_t inGroup = p.groupChannels(), taps = std::max<int64_t>(1, p.t * p.r * p.s / (strideD * strideH * strideW));
   const double values[] = {log2Of(pixels_),
                            log2Of(p.c),
                            log2Of(outOfGroup_),
                            log2Of(taps * inGroup),
                            static_cast<double>(taps),
-                           static_cast<double>(p.s),
-                           static_cast<double>(p.strideH),
-                           static_cast<double>(p.strideW),
+                           static_cast<double>(ceilDivide(p.s, strideW)),
+                           static_cast<double>(p.strideH / strideH),
+                           static_cast<double>(p.strideW / strideW),
                            static_cast<double>(p.dilationW),
                            p.d > 1 || p.t > 1 ? 1.0 : 0.0,
                            static_cast<double>(inGroup % 64),

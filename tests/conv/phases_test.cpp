@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/device/registry.hpp"
-#include "conv/algorithms/phases/phase_axis.hpp"
+#include "conv/plan/phase_axis.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"

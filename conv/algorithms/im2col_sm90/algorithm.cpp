@@ -12,6 +12,7 @@
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
 #include "im2col_bytes_sm90_image.hpp"
+#include "im2col_phases_sm90_image.hpp"
 #include "im2col_pieces_sm90_image.hpp"
 #include "im2col_shared_sm90_image.hpp"
 #include "im2col_shifted_sm90_image.hpp"
@@ -63,6 +64,7 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
   std::string_view name() const override { return "im2col_sm90"; }
   std::optional<Accumulation> accumulation() const override { return Accumulation::WgmmaTensorCore; }
   bool takesSplit() const override { return true; }
+  bool takesTransposed() const override { return true; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
@@ -104,6 +106,15 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
       return;
     }
     if (problem.isSplit()) params.map(offsetof(Params, secondMap), made.second, {TensorName::SecondInput});
+    if (made.phases) {
+      plan.launches.push_back({images::im2col_phases_sm90(),
+                               made.kernelName(),
+                               made.launch,
+                               {Parameter::map(made.input, {TensorName::Input}), Parameter::map(made.filter, {TensorName::Filter}),
+                                std::move(params), Parameter::value(*made.phases)},
+                               made.warpRoles()});
+      return;
+    }
     plan.launches.push_back(
         {bitsOf(problem.inputType) == 8                        ? images::im2col_bytes_sm90()
          : made.kernel == kernels::im2col::InCluster::Operands ? images::im2col_shared_sm90()

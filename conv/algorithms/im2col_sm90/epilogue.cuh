@@ -35,18 +35,19 @@ struct Control {
   float bias[kChannels], scale[kChannels];
 };
 
-template <class Kind, int kGroups, int kChannels, bool kIsLean>
+template <class Kind, int kGroups, int kChannels, bool kIsLean, class Outputs = AllOutputs>
 class Epilogue {
   using Sum = typename Kind::Sum;
+  using Rows = StagedRows<kChannels, Outputs>;
   static constexpr uint32_t kConsumers = kGroups * 128;
   static constexpr int32_t kFragments = kChannels / 8;  ///< 8 columns of sums each
   static constexpr bool kIsHalf = Kind::kElementBytes == 2, kHasIntegers = std::is_same_v<Sum, int32_t>;
   static_assert(kChannels % 16 == 0, "a store of matrices has 16 channels");
 
  public:
-  __device__ Epilogue(const Params& params, Control<kChannels>& control, uint32_t stages, int32_t firstPixel, int32_t endPixel,
-                      int32_t firstChannel, int32_t endChannel)
-      : p_(params), control_(control), rows_{params, stages, firstPixel, endPixel, firstChannel, endChannel} {}
+  __device__ Epilogue(const Params& params, Control<kChannels>& control, uint32_t stages, int32_t firstPixel, int32_t endRow,
+                      int32_t firstChannel, int32_t endChannel, const Outputs& outputs = {})
+      : p_(params), control_(control), rows_{params, stages, firstPixel, endRow, firstChannel, endChannel, outputs} {}
 
   /// A thread's share of what `fetch` has asked for.
   struct Fetched {
@@ -118,7 +119,8 @@ class Epilogue {
   }
   /// Returns bits of the largest magnitude, where that is asked for.
   __device__ __forceinline__ uint32_t stage(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
-    if (p_.packed == Packed::No) return PassedSums<Kind, kChannels>(rows_, control_.scale, control_.bias).stage(sums, warp);
+    if (p_.packed == Packed::No)
+      return PassedSums<Kind, kChannels, Outputs>(rows_, control_.scale, control_.bias).stage(sums, warp);
     if constexpr (kIsHalf)
       if (p_.rectifiesNarrow) return stageLean<Lean::Rectified>(sums, warp), 0;
     float d[kChannels / 2];
@@ -134,7 +136,7 @@ class Epilogue {
     if constexpr (kIsHalf) {
       if (p_.residualWaits && !p_.epilogue.residualLast) {
 #pragma unroll
-        for (int32_t j = 0; j < kFragments; j += 2) WaitingResidual<Kind, kChannels>(rows_, warp).addHalves(j, d + 4 * j);
+        for (int32_t j = 0; j < kFragments; j += 2) WaitingResidual<Kind, Rows>(rows_, warp).addHalves(j, d + 4 * j);
       }
       stageHalves(d, warp);
     } else if (p_.packed == Packed::Halves)
@@ -157,8 +159,8 @@ class Epilogue {
       constexpr int32_t kElementBytes = decltype(elementBytes)::value, kBytes = decltype(bytes)::value;
       constexpr int32_t kTogether = kIsHalf || kIsLean ? 8 : 1;  // kernels of bytes that load in pieces have no registers for more
       rows_.template forEachPiece<kElementBytes, kBytes, kTogether>(
-          warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
-            const auto* const from = exists ? residual + pixel * e.residualPitch + channel * kElementBytes : residual;
+          warp, [&](uint32_t address, int32_t row, int32_t channel, bool exists) {
+            const auto* const from = exists ? residual + row * e.residualPitch + channel * kElementBytes : residual;
             ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
           });
     };
@@ -262,11 +264,11 @@ class Epilogue {
   template <int32_t kBytes>
   __device__ __forceinline__ void copyOrdered(uint32_t warp) const {
     auto* const output = static_cast<uint8_t*>(p_.epilogue.output);
-    rows_.template forEachPiece<1, 16>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+    rows_.template forEachPiece<1, 16>(warp, [&](uint32_t address, int32_t row, int32_t channel, bool exists) {
       if (!exists) return;
       uint4 mixed;
       ptx::loadShared16Bytes(address, mixed.x, mixed.y, mixed.z, mixed.w);
-      storePieces<kBytes>(output + pixel * p_.epilogue.outputPitch + channel, orderedChannels(mixed), rows_.endChannel - channel);
+      storePieces<kBytes>(output + row * p_.epilogue.outputPitch + channel, orderedChannels(mixed), rows_.endChannel - channel);
     });
   }
 
@@ -290,9 +292,9 @@ class Epilogue {
     else
       forAll([&](int32_t j, float(&v)[8]) {
         // Here and not for all sums before, for which ptxas spills.
-        if (!kIsHalf && p_.residualWaits) WaitingResidual<Kind, kChannels>(rows_, warp).addHalves(j, v);
+        if (!kIsHalf && p_.residualWaits) WaitingResidual<Kind, Rows>(rows_, warp).addHalves(j, v);
         if (activates) gemm::activate(p_.epilogue, v);
-        if (kIsHalf && p_.epilogue.residualLast) WaitingResidual<Kind, kChannels>(rows_, warp).addHalves(j, v);
+        if (kIsHalf && p_.epilogue.residualLast) WaitingResidual<Kind, Rows>(rows_, warp).addHalves(j, v);
       });
   }
 
@@ -347,7 +349,7 @@ class Epilogue {
 
   const Params& p_;
   Control<kChannels>& control_;
-  const StagedRows<kChannels> rows_;
+  const Rows rows_;
 };
 
 }  // namespace shiftconv::kernels::im2col

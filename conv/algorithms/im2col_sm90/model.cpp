@@ -48,8 +48,9 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   const double ofRows = tile.pixels < task.planePixels ? task.usefulRows : 1;
   const double ofPlanes = tile.pixels < task.imagePixels ? task.usefulPlanes : 1;
   const int32_t split = 1 << plan.params.splitShift;
-  const double steps = std::max(1.0, static_cast<double>(task.window.taps()) * ofRows * ofPlanes) *
-                       static_cast<double>(ceilDivide(plan.params.chunks, split));
+  const auto chunks = static_cast<double>(ceilDivide(plan.params.chunks, split));
+  const double steps = std::max(1.0, task.meanTaps * ofRows * ofPlanes) * chunks,
+               longest = std::max(1.0, static_cast<double>(task.taps) * ofRows * ofPlanes) * chunks;
   const double rows = tile.pixels + tile.channels,
                rowBytes = static_cast<double>(std::min<int64_t>(p.groupChannels() * elementBytes(p), kRowBytes));
   // Of 128 bytes, whatever they are: 8-bit operands have twice the rate.
@@ -74,7 +75,7 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   const double loneLoads = loadBytes / rates.loneL2ToShared.perClock * (plan.isDeep() ? kDeepShare : 1);
   const double waits = plan.shiftsWords() ? steps * kShiftedClocks : 0;
   const double chain =
-      rounds * (rates.startClocks.perClock + peers + epilogue + reduction + waits) + steps * std::max(step, loneLoads);
+      rounds * (rates.startClocks.perClock + peers + epilogue + reduction + waits) + longest * std::max(step, loneLoads);
   const double memory = task.bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
   plan.modelParts = {static_cast<float>(loads / products), static_cast<float>(memory / work), static_cast<float>(chain / work)};

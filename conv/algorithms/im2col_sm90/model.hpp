@@ -5,11 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "common/device/device.hpp"
 #include "common/gemm/window_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/im2col_sm90/packed.hpp"
+#include "conv/algorithms/im2col_sm90/phased_window.hpp"
 #include "conv/algorithms/im2col_sm90/plan.hpp"
 #include "conv/algorithms/im2col_sm90/rows.hpp"
 #include "conv/algorithms/im2col_sm90/tile_lists.hpp"
@@ -40,18 +42,26 @@ struct Task {
   const Problem& p;
   const device::Properties& properties;
   const Rates& rates = ratesOf(properties);
-  gemm::Window window = windowOf(p);
+  std::optional<PhasedWindow> phased = p.transposed ? std::optional(phasedWindowOf(p)) : std::nullopt;
+  gemm::Window window = phased ? phased->window : windowOf(p);
   double bytes = bytesOnce(p);
-  int64_t planePixels = p.p() * p.q(), imagePixels = p.z() * planePixels, pixels = p.n * imagePixels;  ///< of the output
+  /// Of the output, or of a phase of it.
+  int64_t planePixels = window.axes[0].positions * window.axes[1].positions, imagePixels = window.axes[2].positions * planePixels,
+          pixels = p.n * imagePixels;
+  int64_t phases = phased ? phased->count : 1;
+  int64_t taps = phased ? phased->mostTaps : window.taps();  ///< of a tile, at most
+  double meanTaps = phased ? phased->meanTaps : static_cast<double>(taps);
   double usefulRows = usefulTaps(window.axes[1]), usefulPlanes = usefulTaps(window.axes[2]);
   int32_t pieceBytes = rowPieceBytes(p);
-  int64_t steps = window.taps() * ceilDivide(p.groupChannels(), chunkOf(p));  ///< of a reduction
+  int64_t steps = taps * ceilDivide(p.groupChannels(), chunkOf(p));  ///< of a reduction
 
   Task(const Problem& asked, const device::Properties& of) : p(asked), properties(of) {}
   /// Whether the copy engine can load rows, or threads only.
   bool haveMaps() const { return pieceBytes == kMapBytes; }
   /// The copy engine reads whole boxes of a matrix faster than it walks along pixels.
-  bool isMatrix() const { return isPixelByPixel(p) && (p.groups == 1 || p.groupChannels() % chunkOf(p) == 0) && p.splitD == 0; }
+  bool isMatrix() const {
+    return !phased && isPixelByPixel(p) && (p.groups == 1 || p.groupChannels() % chunkOf(p) == 0) && p.splitD == 0;
+  }
 };
 
 /// Fills in modelledClocks, bound and modelParts of a plan that is complete but for them.

@@ -82,8 +82,8 @@ struct Params {
   int32_t pixelsShift = 0;
   int32_t filterShift = 0;  ///< likewise 2^filterShift with neighbouring tiles of pixels, whose ranks are 2^pixelsShift apart
   Packed packed = Packed::No;
-  LeanFlags lean;                ///< of outputs of 16 bits: where rows are whole 16 bytes
-  bool rectifiesNarrow = false;  ///< Lean::Rectified where they are not; the others are less frequent
+  LeanFlags lean;                ///< of outputs of 16 bits: where rows are whole 16 bytes, and there are such kernels
+  bool rectifiesNarrow = false;  ///< Lean::Rectified elsewhere; the others are less frequent
   bool filterAhead = false;      ///< the filter is constant, and is read before the kernel ahead has ended
   bool residualWaits = false;    ///< in shared memory, during the products; see residualWaits of packed.hpp
   gemm::WindowParams window;     ///< rows are output pixels

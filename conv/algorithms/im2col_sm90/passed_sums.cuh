@@ -21,16 +21,16 @@
 
 namespace shiftconv::kernels::im2col {
 
-template <class Kind, int kChannels>
+template <class Kind, int kChannels, class Outputs>
 class PassedSums {
   using Sum = typename Kind::Sum;
+  using Rows = StagedRows<kChannels, Outputs>;
   static constexpr int32_t kFragments = kChannels / 8;  ///< 8 columns of sums each
   static constexpr bool kIsHalf = Kind::kElementBytes == 2, kHasIntegers = std::is_same_v<Sum, int32_t>;
 
  public:
   /// `scale` and `bias`: of the tile's channels, in shared memory.
-  __device__ PassedSums(const StagedRows<kChannels>& rows, const float* scale, const float* bias)
-      : rows_(rows), scale_(scale), bias_(bias) {}
+  __device__ PassedSums(const Rows& rows, const float* scale, const float* bias) : rows_(rows), scale_(scale), bias_(bias) {}
 
   /// Outputs of 8 and 16 bits to the warp's rows in shared memory; those of 32 bits are stored. Returns bits of the largest
   /// magnitude, where that is asked for.
@@ -51,7 +51,7 @@ class PassedSums {
         for (int32_t i = 0; i < kTogether; ++i) scaleAndAddBias(first + i, v + 4 * i);
         if (rows_.params.residualWaits) {
 #pragma unroll
-          for (int32_t i = 0; i < kTogether; i += 2) WaitingResidual<Kind, kChannels>(rows_, warp).add(first + i, v + 4 * i);
+          for (int32_t i = 0; i < kTogether; i += 2) WaitingResidual<Kind, Rows>(rows_, warp).add(first + i, v + 4 * i);
         } else if (__builtin_expect(e.residual != nullptr, 0)) {
           addResidualOfOtherType<kTogether>(warp, first, v);
         }
@@ -88,9 +88,9 @@ class PassedSums {
       using Element = decltype(element);
 #pragma unroll
       for (int32_t i = 0; i < 4 * kCount; ++i) {
-        const int32_t pixel = rows_.ownPixel(warp, i / 2 % 2), column = rows_.ownColumn(j + i / 4) + i % 2;
-        const auto* const row = static_cast<const uint8_t*>(e.residual) + pixel * e.residualPitch;
-        if (pixel < rows_.endPixel && column < rows_.endChannel)
+        const int32_t outputRow = rows_.ownRow(warp, i / 2 % 2), column = rows_.ownColumn(j + i / 4) + i % 2;
+        const auto* const row = static_cast<const uint8_t*>(e.residual) + outputRow * e.residualPitch;
+        if (outputRow < rows_.endRow && column < rows_.endChannel)
           v[i] = fmaf(e.beta, number(reinterpret_cast<const Element*>(row)[column]), v[i]);
       }
     });
@@ -117,7 +117,7 @@ class PassedSums {
 #pragma unroll
     for (int32_t i = 0; i < 8; ++i) {
       const uint32_t bits = __float_as_uint(v[i]) & 0x7fffffffu;
-      if (rows_.ownPixel(warp, i / 2 % 2) < rows_.endPixel && rows_.ownColumn(j + i / 4) + i % 2 < rows_.endChannel)
+      if (rows_.ownRow(warp, i / 2 % 2) < rows_.endRow && rows_.ownColumn(j + i / 4) + i % 2 < rows_.endChannel)
         largest = max(largest, bits);
     }
     return largest;
@@ -150,8 +150,8 @@ class PassedSums {
     const bool inPairs = e.outputPitch % 8 == 0;
 #pragma unroll
     for (int32_t row = 0; row < 2; ++row) {
-      if (rows_.ownPixel(warp, row) >= rows_.endPixel) continue;
-      auto* const to = reinterpret_cast<float*>(static_cast<uint8_t*>(e.output) + rows_.ownPixel(warp, row) * e.outputPitch);
+      if (rows_.ownRow(warp, row) >= rows_.endRow) continue;
+      auto* const to = reinterpret_cast<float*>(static_cast<uint8_t*>(e.output) + rows_.ownRow(warp, row) * e.outputPitch);
 #pragma unroll
       for (int32_t i = 0; i < 2; ++i) {
         const int32_t column = rows_.ownColumn(j + i), first = 4 * i + 2 * row;
@@ -165,7 +165,7 @@ class PassedSums {
     }
   }
 
-  const StagedRows<kChannels>& rows_;
+  const Rows& rows_;
   const float *scale_, *bias_;
 };
 

@@ -71,6 +71,7 @@ std::optional<Kernel> kernelOf(const Task& task, const Tile& tile, const Launchi
     const auto found = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.isAsLargeAs(tile); });
     return found == tiles.end() ? std::nullopt : std::optional(Kernel{*found, ability});
   };
+  if (task.phased) return split > 1 || inPieces ? std::nullopt : among(kPhasesTiles, InCluster::Operands);
   if (inPieces) {
     if (!canCopyPieces(p)) return std::nullopt;
     return isShifted(task.pieceBytes) ? among(kShiftedTiles, InCluster::Nothing) : among(kPiecesTiles, InCluster::Nothing);
@@ -82,7 +83,9 @@ std::optional<Kernel> kernelOf(const Task& task, const Tile& tile, const Launchi
   return among(kSharedTiles, InCluster::Operands);
 }
 
-const Tile& smallestTile(const Problem& p) { return isHalf(p.inputType) ? kTiles.front() : kBytesTiles.front(); }
+const Tile& smallestTile(const Problem& p) {
+  return p.transposed ? kPhasesTiles.front() : isHalf(p.inputType) ? kTiles.front() : kBytesTiles.front();
+}
 
 /// How loads find a group's channels, whose last chunk ends with zeros. `pixels`: the map of a window. Empty, or why they cannot.
 std::string putGroups(const Problem& p, const gemm::Window& window, Params& params, layout::Im2colMap& pixels) {
@@ -133,7 +136,7 @@ std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan
   plan.filter.dims = {static_cast<uint64_t>(p.groupChannels()), static_cast<uint64_t>(p.k)};
   plan.filter.strides = {bytes(p.groupChannels())};
   plan.filter.box = {chunk, static_cast<uint32_t>(smallestTile(p).channels)};
-  plan.filter = gemm::tapMap(task.window, plan.filter);
+  plan.filter = gemm::tapMap(windowOf(p), plan.filter);
   if (inPieces) {
     params.pieces.inputPitch = static_cast<int32_t>(bytes(p.inputPitch()));
     params.pieces.rowBytes = static_cast<int32_t>(bytes(p.c));
@@ -142,7 +145,13 @@ std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan
     return why;
   }
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
-  params.positionsX = divisor(p.q());
+  if (task.phased) {
+    const auto narrow = [](int64_t value) { return static_cast<int32_t>(value); };
+    params.window.x.step = narrow(task.phased->stepX), params.window.y.step = narrow(task.phased->stepY);
+    params.window.z.step = narrow(task.phased->stepZ);
+    plan.phases = std::make_shared<const kernels::im2col::Phases>(task.phased->phases);
+  }
+  params.positionsX = divisor(params.window.x.positions);
   params.positionsY = divisor(params.window.y.positions);
   params.positionsZ = divisor(params.window.z.positions);
   params.slicePixels = divisor(task.planePixels);
@@ -155,8 +164,9 @@ std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan
   if (params.packed == Packed::Bytes) params.lean = leanBytes(p);
   if (isHalf(p.inputType) && params.packed != Packed::No) {
     const kernels::Lean lean = leanHalves(p);
-    if (params.pieceBytes == 16) params.lean = lean;
-    params.rectifiesNarrow = params.pieceBytes != 16 && lean == kernels::Lean::Rectified;
+    const bool hasLean = params.pieceBytes == 16 && !task.phased;
+    if (hasLean) params.lean = lean;
+    params.rectifiesNarrow = !hasLean && lean == kernels::Lean::Rectified;
   }
   plan.kind = kindOf(p);
   return {};
@@ -184,11 +194,11 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   const int32_t split = choices.split.value_or(1);
   if (split > params.chunks) return "there are fewer chunks of channels than CTAs that share them";
   params.splitShift = std::countr_zero(static_cast<uint32_t>(split));
-  const int64_t tiles = pixelTiles * channelTiles * split;  // of a group, a CTA each
+  const int64_t tiles = pixelTiles * channelTiles * split * task.phases;  // of a group, a CTA each
   if (tiles * p.groups > std::numeric_limits<int32_t>::max()) return "there are more than 2^31 tiles";
 
   // As many stages as the reduction is long, and as leave room for as many CTAs as the kernel allows.
-  const int64_t steps = task.window.taps() * ceilDivide(params.chunks, split), stage = stageBytes(tile.groups(), tile.channels);
+  const int64_t steps = task.taps * ceilDivide(params.chunks, split), stage = stageBytes(tile.groups(), tile.channels);
   const int64_t overhead = layout::kSwizzle128AtomBytes + controlBytes(tile.channels);
   const int64_t sums = params.packed == Packed::No ? sumsBytes(tile.groups(), tile.channels) : 0;
   const int64_t staging = stagingBytes(tile.groups(), tile.channels);
@@ -262,7 +272,7 @@ bool mayPay(const Task& task, const TileCounts& tiles, Shared shared) {
   if (shared == Shared::None) return true;
   if (task.steps < kLeastSharedSteps) return false;
   const int64_t all = tiles.pixelTiles * tiles.channelTiles;
-  if (2 * all * task.p.groups <= task.properties.multiprocessors) return false;
+  if (2 * all * task.p.groups * task.phases <= task.properties.multiprocessors) return false;
   const int64_t paired = roundUp(tiles.channelTiles, int64_t{1} << shiftsOf(shared).pixels) *
                          roundUp(tiles.pixelTiles, int64_t{1} << shiftsOf(shared).filter);
   return static_cast<double>(paired) <= kMostPairing * static_cast<double>(all);
@@ -272,7 +282,7 @@ bool isOfFour(Shared shared) { return shiftsOf(shared).pixels + shiftsOf(shared)
 /// Of clusters of four CTAs and more, the most clocks that they may be modelled to take, over those of the better pairs of their
 /// tile. The model knows little of what sharing by four gains. It was fastest where long reductions are one wave of such clusters.
 double foursLimit(const Task& task, const Im2colPlan& plan) {
-  const int64_t steps = task.window.taps() * plan.params.chunks, ctas = plan.launch.grid.count();
+  const int64_t steps = task.taps * plan.params.chunks, ctas = plan.launch.grid.count();
   if (steps >= kLeastFourSteps && ctas <= mostClusteredCtas(task.properties, plan.launch.cluster.x)) return 1;
   return plan.shared == Shared::Both ? kFoursGain : 0;
 }
@@ -299,6 +309,13 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
       return needs(fmt::format("needs C / groups to be a multiple of {} (16-byte rows), but it is {}", whole, p.groupChannels()));
     if (groupColumns(p) % kFragmentColumns != 0)
       return needs(fmt::format("needs K / groups to be a multiple of {}, but it is {}", kFragmentColumns, groupColumns(p)));
+  }
+  if (p.transposed) {
+    if (!isHalf(p.inputType))
+      return needs(fmt::format("computes transposed convolutions of f16 and bf16, but input_type is {}", nameOf(p.inputType)));
+    if (p.groups > 1) return needs(fmt::format("needs groups = 1 of a transposed convolution, but it is {}", p.groups));
+    if (p.isSplit()) return needs("takes inputs in two tensors of convolutions that are not transposed");
+    if (std::string why = phasedWindowRefusal(p); !why.empty()) return needs(why);
   }
   if (std::string why = rowRefusal(p); !why.empty()) return needs(why);
   if (p.splitC % whole != 0)
@@ -388,15 +405,18 @@ Tiling Im2colPlan::tiling() const {
           1 << params.splitShift,
           {params.stages, static_cast<int32_t>(shared), params.pieces.bytes},
           modelParts,
-          shiftsWords() ? "im2col_unaligned" : ""};
+          phases          ? "im2col_phases"
+          : shiftsWords() ? "im2col_unaligned"
+                          : ""};
 }
 
 std::string Im2colPlan::kernelName() const {
   constexpr std::array<std::string_view, 3> kSuffixes{"", "_split", "_shared"};  // in the order of InCluster
   return fmt::format("im2col_sm90_{}_{}{}{}", kind, kTileNames[tile],
-                     shiftsWords()  ? "_shifted"
-                     : isInPieces() ? "_pieces"
-                                    : kSuffixes[static_cast<size_t>(kernel)],
+                     phases          ? "_phases"
+                     : shiftsWords() ? "_shifted"
+                     : isInPieces()  ? "_pieces"
+                                     : kSuffixes[static_cast<size_t>(kernel)],
                      leanSuffix(params.lean));
 }
 

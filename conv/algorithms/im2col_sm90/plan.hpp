@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "common/launch.hpp"
 #include "common/layout/tensor_map.hpp"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/algorithms/im2col_sm90/phase.hpp"
 #include "conv/algorithms/im2col_sm90/rows.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/plan.hpp"
@@ -42,6 +44,7 @@ struct Im2colPlan {
   MapDescription input{};            ///< of a matrix of pixels where the filter has one tap and nothing is left out
   MapDescription second{};           ///< likewise of the second tensor of a split input
   layout::TiledMap filter{};         ///< globalAddress is 0
+  std::shared_ptr<const kernels::im2col::Phases> phases;  ///< of a transposed convolution
   LaunchConfig launch{};
   std::string kind;  ///< "f16", "bf16", or input and filter: "e4m3_e4m3"
   size_t tile = 0;

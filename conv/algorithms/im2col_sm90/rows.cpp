@@ -17,7 +17,7 @@ int32_t rowPieceBytes(const Problem& p) {
   return static_cast<int32_t>(std::gcd(kMapBytes, std::gcd(p.c, p.inputPitch()) * bytesOf(p.inputType)));
 }
 
-bool canCopyPieces(const Problem& p) { return isPixelByPixel(p) && p.groups == 1 && !p.isSplit(); }
+bool canCopyPieces(const Problem& p) { return isPixelByPixel(p) && p.groups == 1 && !p.isSplit() && !p.transposed; }
 
 std::string rowRefusal(const Problem& p) {
   if (canCopyPieces(p)) return {};

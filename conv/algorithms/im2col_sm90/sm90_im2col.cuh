@@ -44,6 +44,7 @@
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/im2col_sm90/epilogue.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/algorithms/im2col_sm90/phase.cuh"
 #include "conv/algorithms/im2col_sm90/products.cuh"
 #include "conv/algorithms/im2col_sm90/shared_operands.cuh"
 #include "conv/kernels/cluster_sums.cuh"
@@ -52,7 +53,7 @@
 
 namespace shiftconv::kernels::im2col {
 
-template <class Kind, int kGroups, int kChannels, InCluster kInCluster, bool kIsLean>
+template <class Kind, int kGroups, int kChannels, InCluster kInCluster, bool kIsLean, class Outputs>
 class Cta {
   static constexpr bool kSplits = kInCluster == InCluster::Reduction, kShares = kInCluster == InCluster::Operands;
   static constexpr int32_t kPixels = kGroups * kGroupPixels;
@@ -60,20 +61,19 @@ class Cta {
   static constexpr uint32_t kConsumers = kGroups * 128;
   static constexpr uint32_t kControlBytes = controlBytes(kChannels);
   static constexpr int32_t kChunkChannels = chunkChannels(Kind::kElementBytes);
-  using Finish = Epilogue<Kind, kGroups, kChannels, kIsLean>;
+  using Finish = Epilogue<Kind, kGroups, kChannels, kIsLean, Outputs>;
   static_assert(sizeof(Control<kChannels>) <= kControlBytes, "the planner reserves controlBytes in front of the stages");
 
  public:
-  __device__ Cta(const CUtensorMap& input, const CUtensorMap& filter, const Params& params)
-      : inputMap_(input), filterMap_(filter), p_(params) {
+  __device__ Cta(const CUtensorMap& input, const CUtensorMap& filter, const Params& params, const Outputs& outputs)
+      : inputMap_(input), filterMap_(filter), p_(params), outputs_(outputs) {
     extern __shared__ uint8_t dynamicShared[];
     control_ = &gemm::alignedShared<Control<kChannels>>(dynamicShared);
     stages_ = ptx::sharedAddress(control_) + kControlBytes;
     const SharedOperands shared(p_);
-    const uint32_t tile = kShares   ? shared.cluster()
-                          : kSplits ? blockIdx.x >> p_.splitShift
-                                    : blockIdx.x,
-                   ofPixels = p_.channelTiles.quotient(tile), pixelTile = kShares ? shared.pixelTile(ofPixels) : ofPixels;
+    uint32_t tile = kShares ? shared.cluster() : kSplits ? blockIdx.x >> p_.splitShift : blockIdx.x;
+    if constexpr (Outputs::kArePhase) tile = outputs_.ownTile(tile);
+    const uint32_t ofPixels = p_.channelTiles.quotient(tile), pixelTile = kShares ? shared.pixelTile(ofPixels) : ofPixels;
     firstPixel_ = p_.window.split.planes == 0 ? static_cast<int32_t>(pixelTile) * kPixels : firstPixelOfSlices(pixelTile);
     const uint32_t channelTile = tile - ofPixels * p_.channelTiles.divisor;
     firstChannel_ = convolutionGroup() * p_.groupColumns +
@@ -140,6 +140,7 @@ class Cta {
   }
   /// The first pixel that is not of this tile, or of none.
   __device__ __forceinline__ int32_t endPixel() const {
+    if constexpr (Outputs::kArePhase) return outputs_.pixels();
     if (p_.window.split.planes == 0) return p_.epilogue.rows;
     const layout::FastDivisor& pixels = p_.slicePixels;
     return static_cast<int32_t>((pixels.quotient(static_cast<uint32_t>(firstPixel_)) + 1) * pixels.divisor);
@@ -168,6 +169,11 @@ class Cta {
     range(p_.window.z, first.z, last.z, images, low_[2], high_[2]);
     range(p_.window.y, first.y, last.y, planes, low_[1], high_[1]);
     range(p_.window.x, first.x, last.x, rows, low_[0], high_[0]);
+    if constexpr (Outputs::kArePhase) {
+      const int32_t before[3] = {outputs_.x().before, outputs_.y().before, outputs_.z().before};
+#pragma unroll
+      for (int32_t i = 0; i < 3; ++i) low_[i] += before[i], high_[i] += before[i];
+    }
   }
   static __device__ __forceinline__ bool reads(const gemm::WindowAxis& axis, int32_t low, int32_t high, int32_t tap) {
     return high + tap * axis.step >= 0 && low + tap * axis.step < axis.extent;
@@ -181,17 +187,20 @@ class Cta {
     bool any = false;
     int32_t tap = 0;
 #pragma unroll 1
-    for (int32_t z = 0; z < az.taps; ++z)
+    for (int32_t z = 0; z < outputs_.tapsZ(az); ++z)
 #pragma unroll 1
-      for (int32_t y = 0; y < ay.taps; ++y)
+      for (int32_t y = 0; y < outputs_.tapsY(ay); ++y)
 #pragma unroll 1
-        for (int32_t x = 0; x < ax.taps; ++x, ++tap) {
-          const bool isLast = z == az.taps - 1 && y == ay.taps - 1 && x == ax.taps - 1;
+        for (int32_t x = 0; x < outputs_.tapsX(ax); ++x, ++tap) {
+          const bool isLast = z == outputs_.tapsZ(az) - 1 && y == outputs_.tapsY(ay) - 1 && x == outputs_.tapsX(ax) - 1;
           if (!(reads(ax, low_[0], high_[0], x) && reads(ay, low_[1], high_[1], y) && reads(az, low_[2], high_[2], z)) &&
               !(isLast && !any))
             continue;
           any = true;
-          body(tap, x, y, z);
+          if constexpr (Outputs::kArePhase)
+            body(outputs_.filterTap(x, y, z), x, y, z);
+          else
+            body(tap, x, y, z);
         }
   }
 
@@ -305,8 +314,9 @@ class Cta {
     int32_t ahead = p_.filterAhead ? p_.stages : 0;  // stages that expect their bytes and get their filter already
     bool waits = true;
     forEachTap([&](int32_t tap, int32_t x, int32_t y, int32_t z) {
-      const auto dx = static_cast<uint16_t>(x * w.x.step), dy = static_cast<uint16_t>(y * w.y.step),
-                 dz = static_cast<uint16_t>(z * w.z.step);
+      auto dx = static_cast<uint16_t>(x * w.x.step), dy = static_cast<uint16_t>(y * w.y.step),
+           dz = static_cast<uint16_t>(z * w.z.step);
+      if constexpr (Outputs::kArePhase) dx += outputs_.x().before, dy += outputs_.y().before, dz += outputs_.z().before;
       const int32_t end = firstChunk(rank() + 1);
 #pragma unroll 1
       for (int32_t chunk = firstChunk(rank()); chunk < end;) {
@@ -397,12 +407,14 @@ class Cta {
     epilogue().finish(d);
   }
   __device__ __forceinline__ Finish epilogue() const {
-    return {p_, *control_, stages_, firstPixel_, endPixel(), firstChannel_, (convolutionGroup() + 1) * p_.groupColumns};
+    const int32_t endRow = Outputs::kArePhase ? p_.epilogue.rows : endPixel();
+    return {p_, *control_, stages_, firstPixel_, endRow, firstChannel_, (convolutionGroup() + 1) * p_.groupColumns, outputs_};
   }
 
   const CUtensorMap& inputMap_;
   const CUtensorMap& filterMap_;
   const Params& p_;
+  [[no_unique_address]] Outputs outputs_;
   Control<kChannels>* control_;
   uint32_t stages_;
   int32_t firstPixel_, firstChannel_;
@@ -412,14 +424,14 @@ class Cta {
 }  // namespace shiftconv::kernels::im2col
 
 // Tiles of PIXELS output pixels x CHANNELS output channels. IN_CLUSTER: of InCluster.
-#define SHIFTCONV_IM2COL_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS, IS_LEAN)                            \
-  SHIFTCONV_KERNEL(                                                                                                    \
-      NAME, extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)       \
-                NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap,      \
-                     const __grid_constant__ shiftconv::kernels::im2col::Params params) {                              \
-                  using namespace shiftconv::kernels::im2col;                                                          \
-                  Cta<KIND, PIXELS / 64, CHANNELS, InCluster::IN_CLUSTER, IS_LEAN>(inputMap, filterMap, params).run(); \
-                })
+#define SHIFTCONV_IM2COL_KERNEL_OF(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS, IS_LEAN)                                  \
+  SHIFTCONV_KERNEL(                                                                                                          \
+      NAME, extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS) NAME(       \
+                const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap,                 \
+                const __grid_constant__ shiftconv::kernels::im2col::Params params) {                                         \
+        using namespace shiftconv::kernels::im2col;                                                                          \
+        Cta<KIND, PIXELS / 64, CHANNELS, InCluster::IN_CLUSTER, IS_LEAN, AllOutputs>(inputMap, filterMap, params, {}).run(); \
+      })
 /// The kernel of lean epilogues, and that of the others.
 #define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS)           \
   SHIFTCONV_IM2COL_KERNEL_OF(NAME##_lean, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS, true) \

@@ -6,20 +6,25 @@
 
 #include "common/ptx/shared_memory.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/algorithms/im2col_sm90/phase.cuh"
 #include "conv/kernels/unaligned_rows.cuh"
 
 namespace shiftconv::kernels::im2col {
 
-/// Of a tile of kChannels channels. Pixels from endPixel on, and channels from endChannel on, are not of this tile, or of none.
-template <int kChannels>
+/// Of a tile of kChannels channels. Rows of the output from endRow on, and channels from endChannel on, are not of this tile, or of
+/// none.
+template <int kChannels, class Outputs>
 struct StagedRows {
   const Params& params;
   uint32_t stages;  ///< where the ring begins in shared memory
-  int32_t firstPixel, endPixel, firstChannel, endChannel;
+  int32_t firstPixel, endRow, firstChannel, endChannel;
+  [[no_unique_address]] Outputs outputs;  ///< whose pixels these are
 
-  /// Of a thread's sums: pixel of the first or second row, and first of the two channels of fragment j.
-  __device__ __forceinline__ int32_t ownPixel(uint32_t warp, int32_t row) const {
-    return firstPixel + static_cast<int32_t>(warp) * 16 + static_cast<int32_t>(threadIdx.x % 32 / 4) + row * 8;
+  /// Of a thread's sums: row of the output of the first or second one, and first of the two channels of fragment j.
+  __device__ __forceinline__ int32_t ownRow(uint32_t warp, int32_t row) const {
+    const int32_t pixel = firstPixel + static_cast<int32_t>(warp) * 16 + static_cast<int32_t>(threadIdx.x % 32 / 4) + row * 8;
+    if constexpr (Outputs::kArePhase) return outputs.rowOf(pixel);
+    return pixel;
   }
   __device__ __forceinline__ int32_t ownColumn(int32_t j) const {
     return firstChannel + j * 8 + static_cast<int32_t>(threadIdx.x % 4 * 2);
@@ -58,7 +63,8 @@ struct StagedRows {
       ptx::storeShared2Bytes(pairAt(pairs, row, j + 1), static_cast<uint16_t>(both >> 16));
     }
   }
-  /// Calls body(address, pixel, channel, exists) for the pieces of the warp's rows: neighbouring lanes have neighbouring pieces.
+  /// Calls body(address, row of the output, channel, exists) for the pieces of the warp's rows: neighbouring lanes have
+  /// neighbouring pieces.
   template <int32_t kElementBytes, int32_t kBytes, int32_t kTogether = 8, class Body>
   __device__ __forceinline__ void forEachPiece(uint32_t warp, Body&& body) const {
     constexpr int32_t kPieces = kChannels * kElementBytes / kBytes, kTurns = (16 * kPieces + 31) / 32;
@@ -68,10 +74,11 @@ struct StagedRows {
     for (int32_t i = 0; i < kTurns; ++i) {
       const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces, column = piece % kPieces;
       if (!kAreWhole && row >= 16) continue;  // the next warp's rows
-      const int32_t pixel = firstPixel + static_cast<int32_t>(warp) * 16 + row;
+      int32_t outputRow = firstPixel + static_cast<int32_t>(warp) * 16 + row;
+      if constexpr (Outputs::kArePhase) outputRow = outputs.rowOf(outputRow);
       const int32_t channel = firstChannel + column * (kBytes / kElementBytes);
-      body(begin<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + column * kBytes), pixel,
-           channel, pixel < endPixel && channel < endChannel);
+      body(begin<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + column * kBytes),
+           outputRow, channel, outputRow < endRow && channel < endChannel);
     }
   }
   /// Calls body(bytes) with what rows consist of; false where that is single elements, and kMayBeElements.
@@ -96,9 +103,9 @@ struct StagedRows {
   template <int32_t kElementBytes, int32_t kBytes>
   __device__ __forceinline__ void copyPieces(uint32_t warp) const {
     auto* const output = static_cast<uint8_t*>(params.epilogue.output);
-    forEachPiece<kElementBytes, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+    forEachPiece<kElementBytes, kBytes>(warp, [&](uint32_t address, int32_t row, int32_t channel, bool exists) {
       if (!exists) return;
-      uint8_t* const to = output + pixel * params.epilogue.outputPitch + channel * kElementBytes;
+      uint8_t* const to = output + row * params.epilogue.outputPitch + channel * kElementBytes;
       if constexpr (kBytes == 16) {
         uint4 channels;
         ptx::loadShared16Bytes(address, channels.x, channels.y, channels.z, channels.w);
@@ -120,8 +127,9 @@ struct StagedRows {
     storeUnalignedRows<kElementBytes, 16, kChannels * kElementBytes / 16>(
         bytes,
         [&](int32_t row) {
-          const int32_t pixel = firstPixel + static_cast<int32_t>(warp) * 16 + row;
-          return pixel < endPixel ? output + pixel * params.epilogue.outputPitch : nullptr;
+          int32_t outputRow = firstPixel + static_cast<int32_t>(warp) * 16 + row;
+          if constexpr (Outputs::kArePhase) outputRow = outputs.rowOf(outputRow);
+          return outputRow < endRow ? output + outputRow * params.epilogue.outputPitch : nullptr;
         },
         [&](int32_t row, int32_t i) {
           uint4 vector;

@@ -28,6 +28,7 @@ inline constexpr std::array kPlainTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
 inline constexpr std::array kBytesTiles{SHIFTCONV_IM2COL_BYTES_TILES(SHIFTCONV_TILE)};
 inline constexpr std::array kSplitTiles{SHIFTCONV_IM2COL_SPLIT_TILES(SHIFTCONV_TILE)};
 inline constexpr std::array kSharedTiles{SHIFTCONV_IM2COL_SHARED_TILES(SHIFTCONV_TILE)};
+inline constexpr std::array kPhasesTiles{SHIFTCONV_IM2COL_PHASES_TILES(SHIFTCONV_TILE)};
 #undef SHIFTCONV_TILE
 #define SHIFTCONV_TILE(PIXELS, CHANNELS, CTAS, SHIFTED_CTAS) Tile{#PIXELS "x" #CHANNELS, PIXELS, CHANNELS, CTAS},
 inline constexpr std::array kPiecesTiles{SHIFTCONV_IM2COL_PIECES_TILES(SHIFTCONV_TILE)};

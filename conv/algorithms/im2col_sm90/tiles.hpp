@@ -69,6 +69,19 @@
   X(192, 128, 1)                         \
   X(192, 160, 1)
 
+/// The ones for phases of transposed convolutions, whose CTAs may share operands. Kernels of f16 and bf16.
+#define SHIFTCONV_IM2COL_PHASES_TILES(X) \
+  X(64, 16, 8)                           \
+  X(64, 32, 6)                           \
+  X(64, 64, 5)                           \
+  X(64, 128, 3)                          \
+  X(128, 64, 3)                          \
+  X(128, 128, 2)                         \
+  X(128, 192, 1)                         \
+  X(128, 256, 1)                         \
+  X(192, 64, 2)                          \
+  X(192, 128, 1)
+
 /// The ones of every type for matrices that threads copy: X(output pixels, output channels, CTAs where rows come in pieces, CTAs
 /// where they begin anywhere).
 #define SHIFTCONV_IM2COL_PIECES_TILES(X) \

@@ -11,7 +11,6 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/shared_memory.cuh"
-#include "conv/algorithms/im2col_sm90/staged_rows.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/residual_bytes.cuh"
 
@@ -23,12 +22,13 @@ __device__ __forceinline__ void awaitResidual() {
   __syncwarp();                  // site: residual_there
 }
 
-template <class Kind, int kChannels>
+/// `Rows`: StagedRows.
+template <class Kind, class Rows>
 struct WaitingResidual {
-  const StagedRows<kChannels>& rows;
+  const Rows& rows;
   uint32_t warp;
 
-  __device__ __forceinline__ WaitingResidual(const StagedRows<kChannels>& rows, uint32_t warp) : rows(rows), warp(warp) {}
+  __device__ __forceinline__ WaitingResidual(const Rows& rows, uint32_t warp) : rows(rows), warp(warp) {}
 
   /// To a thread's eight numbers of fragments j and j + 1.
   __device__ __forceinline__ void add(int32_t j, float* v) const {

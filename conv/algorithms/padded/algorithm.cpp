@@ -74,6 +74,7 @@ class Padded final : public CopyingAlgorithm {
  public:
   using CopyingAlgorithm::CopyingAlgorithm;
   std::string_view name() const override { return kName; }
+  bool takesTransposed() const override { return true; }
   /// The algorithms with kernels that multiply.
   std::span<const OptionDescription> options() const override {
     static const std::string names = algorithmNames(search().algorithms(), multiplies);

@@ -124,7 +124,7 @@ class Phases final : public Algorithm {
     if (Status status = readBatchInvariant(values, inner.isBatchInvariant); !status.ok()) return status;
     if (Status status = values.choice("form", kFormNames, inner.form); !status.ok()) return status;
     for (const Algorithm* one : search_.algorithms())
-      if (!one->takesTransposed() || (multiplies(*one) && !one->isLastResort())) algorithms.push_back(one);
+      if (one != this && !one->isLastResort()) algorithms.push_back(one);
     const std::optional<std::string_view> name = values.find("algorithm");
     if (!name) return {};
     const Algorithm* found = nullptr;

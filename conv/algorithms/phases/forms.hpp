@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conv/algorithms/phases/params.hpp"
-#include "conv/algorithms/phases/phase_axis.hpp"
+#include "conv/plan/phase_axis.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan::phases {

@@ -4,10 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <random>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
 
+#include "conv/algorithms/im2col_sm90/phased_window.hpp"
 #include "conv/algorithms/im2col_sm90/plan.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"
@@ -342,6 +346,51 @@ TEST(HopperPlans, Im2colKnowsHowManyClustersOfFourThereIsRoomFor) {
   EXPECT_LT(modelled(fits, sm90::Shared::Both), 1.2 * modelled(fits, sm90::Shared::Pixels));
   EXPECT_GT(modelled(waits, sm90::Shared::Both), 1.3 * modelled(waits, sm90::Shared::Pixels));
   EXPECT_LT(modelled(waits, sm90::Shared::Pixels), 1.1 * modelled(fits, sm90::Shared::Pixels));
+}
+
+/// By the definition, input i adds tap s of the filter to output i * stride + s * dilation - padLeft. Of a window of all phases
+/// each reads its own.
+TEST(HopperPlans, Im2colFindsEveryInputAndTapOfATransposedRowOnce) {
+  const uint32_t seed = 20261130;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const auto in = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  using InputsAndTaps = std::set<std::pair<int64_t, int64_t>>;
+  int judged = 0, dilated = 0, few = 0;
+  for (int round = 0; round < 4000; ++round) {
+    Problem p;
+    ASSERT_TRUE(parse("1x1x5x16 f16 * 8x1x3x16 transposed -> f16", p).ok());
+    p.w = in(1, 7), p.s = in(1, 9), p.strideW = in(1, 4), p.dilationW = in(1, 3), p.padLeft = in(0, 6), p.padRight = in(0, 6);
+    p.outputPaddingW = in(0, std::max(p.strideW, p.dilationW) - 1);
+    if (p.q() < 1 || !sm90::im2col::phasedWindowRefusal(p).empty()) continue;
+    std::vector<InputsAndTaps> expected(static_cast<size_t>(p.q())), found(expected.size());
+    for (int64_t i = 0; i < p.w; ++i)
+      for (int64_t s = 0; s < p.s; ++s)
+        if (const int64_t at = i * p.strideW + s * p.dilationW - p.padLeft; at >= 0 && at < p.q())
+          expected[static_cast<size_t>(at)].emplace(i, s);
+    const sm90::im2col::PhasedWindow made = sm90::im2col::phasedWindowOf(p);
+    const gemm::Window::Axis& axis = made.window.axes[0];
+    const auto& phases = made.phases.x;
+    for (int64_t o = 0; o < p.q(); ++o) {
+      const auto& phase = phases.phases[o % p.strideW];
+      ASSERT_LT(o / p.strideW, axis.positions);
+      for (int64_t i = 0; i < phase.taps; ++i) {
+        const int64_t inWindow = phase.before + i * made.stepX, input = o / p.strideW + inWindow - axis.before;
+        ASSERT_TRUE(inWindow >= 0 && inWindow < axis.taps) << describe(p);
+        const int64_t tap = phase.firstTap + i * phases.tapStep;
+        ASSERT_TRUE(tap >= 0 && tap < p.s) << describe(p);
+        if (input < 0 || input >= p.w) continue;  // in the padding
+        const bool isNew = found[static_cast<size_t>(o)].emplace(input, tap).second;
+        ASSERT_TRUE(isNew) << describe(p);
+      }
+    }
+    ASSERT_EQ(found, expected) << describe(p);
+    EXPECT_EQ(made.count, p.strideW);
+    ++judged, dilated += made.stepX > 1, few += p.q() < p.strideW;
+  }
+  EXPECT_GT(judged, 1000);
+  EXPECT_GT(dilated, 100);
+  EXPECT_GT(few, 10);
 }
 
 }  // namespace

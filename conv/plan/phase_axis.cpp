@@ -1,4 +1,4 @@
-#include "conv/algorithms/phases/phase_axis.hpp"
+#include "conv/plan/phase_axis.hpp"
 
 #include <algorithm>
 #include <numeric>
