@@ -1,5 +1,6 @@
-// im2col_sm90: forward convolution on wgmma whose pixels the copy engine gathers (TMA im2col): any filter, stride, dilation and
-// padding within the limits of an im2col map, one to three dimensions. One tile a CTA, nothing persistent: what runs once is short.
+// im2col_sm90: convolution on wgmma whose pixels the copy engine gathers (TMA im2col): any filter, stride, dilation and padding
+// within the limits of an im2col map, one to three dimensions; in kernels of their own, phases of transposed ones (phase.hpp). One
+// tile a CTA, nothing persistent: what runs once is short.
 //
 // GEMM view: M = output pixels (operand A), 64 for each warpgroup; N = output channels (operand B); reduction over filter taps and
 // chunks of 128 bytes of input channels. A stage of the ring has the pixels of a chunk at a tap, and the weights of the chunk at
