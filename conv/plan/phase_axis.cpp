@@ -7,6 +7,12 @@
 
 namespace shiftconv::plan {
 
+std::array<TransposedAxis, 3> transposedAxesOf(const Problem& p) {
+  return {{{p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront},
+           {p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop},
+           {p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft}}};
+}
+
 AxisPhase phaseOf(const TransposedAxis& axis, int64_t residue) {
   AxisPhase phase;
   if (residue >= axis.outputs) return phase;

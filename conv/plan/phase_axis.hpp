@@ -2,13 +2,18 @@
 // are an ordinary convolution with stride 1 and some of the taps.
 #pragma once
 
+#include <array>
 #include <cstdint>
+
+#include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan {
 
 struct TransposedAxis {
   int64_t extent, outputs, taps, stride, dilation, padBefore;
 };
+/// Depth, height, width.
+std::array<TransposedAxis, 3> transposedAxesOf(const Problem& problem);
 
 /// Output positions residue, residue + stride, ... of the transposed convolution are the outputs skip, skip + 1, ... of a
 /// convolution with `taps` taps, of which tap i is tap firstTap + (taps - 1 - i) * tapStep of the filter.

@@ -18,13 +18,6 @@ using kernels::im2col::PhasedAxis;
 
 namespace {
 
-/// Width, height, depth.
-std::array<TransposedAxis, 3> axesOf(const Problem& p) {
-  return {{{p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft},
-           {p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop},
-           {p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront}}};
-}
-
 /// Where the first tap of a phase reads for its first output.
 int64_t startOf(const AxisPhase& phase) { return phase.skip - phase.padBefore; }
 
@@ -74,8 +67,8 @@ std::string phasedWindowRefusal(const Problem& p) {
   if (std::max({p.strideD, p.strideH, p.strideW}) > kMostStride)
     return fmt::format("needs strides up to {} of a transposed convolution, but they are {}, {} and {}", kMostStride, p.strideD,
                        p.strideH, p.strideW);
-  constexpr std::array kNames{"S", "R", "T"};
-  const auto axes = axesOf(p);
+  constexpr std::array kNames{"T", "R", "S"};
+  const auto axes = transposedAxesOf(p);
   for (size_t i = 0; i < axes.size(); ++i)
     for (int64_t rest = 0; rest < std::min(axes[i].stride, axes[i].outputs); ++rest)
       if (phaseOf(axes[i], rest).taps == 0)
@@ -84,8 +77,8 @@ std::string phasedWindowRefusal(const Problem& p) {
 }
 
 PhasedWindow phasedWindowOf(const Problem& p) {
-  const auto axes = axesOf(p);
-  const Told x = tell(axes[0]), y = tell(axes[1]), z = tell(axes[2]);
+  const auto [depth, height, width] = transposedAxesOf(p);
+  const Told x = tell(width), y = tell(height), z = tell(depth);
   PhasedWindow made;
   made.window = windowOf(p);
   made.window.axes = {x.window, y.window, z.window};

@@ -11,12 +11,6 @@ namespace {
 
 using kernels::phases::kMostStride;
 
-std::array<TransposedAxis, kAxes> axesOf(const Problem& p) {
-  return {{{p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront},
-           {p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop},
-           {p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft}}};
-}
-
 /// What a phase, or all of them, have of the whole.
 Problem forward(const Problem& p) {
   Problem one = p;
@@ -65,7 +59,7 @@ int64_t phaseCount(const Problem& p) {
 }
 
 std::vector<Phase> phasesOf(const Problem& p) {
-  const auto [depth, height, width] = axesOf(p);
+  const auto [depth, height, width] = transposedAxesOf(p);
   std::vector<Phase> phases;
   for (int64_t z = 0; z < p.strideD; ++z)
     for (int64_t y = 0; y < p.strideH; ++y)
@@ -117,7 +111,7 @@ std::optional<std::vector<Phase>> directPhases(const Problem& p) {
 std::optional<Rows> rowsOf(const Problem& p) {
   const bool isDense = p.outputPitch() == p.k && (!p.hasResidual() || p.residualPitch() == p.k);
   if (p.groups != 1 || p.strideW == 1 || !isDense || p.z() % p.strideD != 0) return {};
-  auto width = unitedAxis(axesOf(p)[2]);
+  auto width = unitedAxis(transposedAxesOf(p)[2]);
   if (!width || !width->isExact) return {};
   Rows rows{std::move(*width), {}};
   Problem ofRows = p;  // without its width
@@ -137,7 +131,7 @@ std::optional<Rows> rowsOf(const Problem& p) {
 
 std::optional<United> unitedOf(const Problem& p) {
   if (p.groups != 1 || std::max({p.strideD, p.strideH, p.strideW}) > kMostStride) return {};
-  const auto [depth, height, width] = axesOf(p);
+  const auto [depth, height, width] = transposedAxesOf(p);
   auto a = unitedAxis(depth), b = unitedAxis(height), c = unitedAxis(width);
   if (!a || !b || !c) return {};
   const bool isExact = a->isExact && b->isExact && c->isExact;
