@@ -12,14 +12,12 @@ __device__ __forceinline__ void wgmmaStoreShared(uint32_t address, float sum) {
 __device__ __forceinline__ void wgmmaStoreShared(uint32_t address, int32_t sum) {
   asm volatile("st.shared.s32 [%0], %1;" ::"r"(address), "r"(sum) : "memory");
 }
-/// Four of them, 16-byte aligned.
-__device__ __forceinline__ void wgmmaStoreShared16Bytes(uint32_t address, const float* four) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(four[0]), "f"(four[1]), "f"(four[2]), "f"(four[3])
-               : "memory");
+/// Two of them, 8-byte aligned.
+__device__ __forceinline__ void wgmmaStoreShared8Bytes(uint32_t address, const float* two) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(two[0]), "f"(two[1]) : "memory");
 }
-__device__ __forceinline__ void wgmmaStoreShared16Bytes(uint32_t address, const int32_t* four) {
-  asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(four[0]), "r"(four[1]), "r"(four[2]), "r"(four[3])
-               : "memory");
+__device__ __forceinline__ void wgmmaStoreShared8Bytes(uint32_t address, const int32_t* two) {
+  asm volatile("st.shared.v2.s32 [%0], {%1, %2};" ::"r"(address), "r"(two[0]), "r"(two[1]) : "memory");
 }
 
 }  // namespace shiftconv::ptx

@@ -32,11 +32,16 @@ template <int32_t kElementBytes>
 __device__ __forceinline__ void storeElements(uint8_t* to, uint4 v, int32_t count) {
 #pragma unroll 1
   for (int32_t i = 0; i < count; i += kElementBytes) {
-    if constexpr (kElementBytes == 2)
-      *reinterpret_cast<uint16_t*>(to + i) = static_cast<uint16_t>(v.x);
-    else
-      to[i] = static_cast<uint8_t>(v.x);
-    v = withoutFirst(v, kElementBytes * 8);
+    if constexpr (kElementBytes == 4) {
+      *reinterpret_cast<uint32_t*>(to + i) = v.x;
+      v = make_uint4(v.y, v.z, v.w, 0);
+    } else {
+      if constexpr (kElementBytes == 2)
+        *reinterpret_cast<uint16_t*>(to + i) = static_cast<uint16_t>(v.x);
+      else
+        to[i] = static_cast<uint8_t>(v.x);
+      v = withoutFirst(v, kElementBytes * 8);
+    }
   }
 }
 
@@ -51,7 +56,7 @@ __device__ __forceinline__ void storeFirstBytes(uint8_t* to, uint4 v, uint32_t c
     *reinterpret_cast<uint32_t*>(to) = v.x;
     to += 4, v.x = v.y;
   }
-  if ((count & 2) != 0) {
+  if (kElementBytes <= 2 && (count & 2) != 0) {
     *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(v.x);
     to += 2, v.x >>= 16;
   }
@@ -65,7 +70,7 @@ __device__ __forceinline__ void storeBytesBefore(uint8_t* to, uint4 v, uint32_t 
     *to = static_cast<uint8_t>(v.x);
     to += 1, v = withoutFirst(v, 8);
   }
-  if ((count & 2) != 0) {
+  if (kElementBytes <= 2 && (count & 2) != 0) {
     *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(v.x);
     to += 2, v = withoutFirst(v, 16);
   }

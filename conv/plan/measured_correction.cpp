@@ -20,6 +20,12 @@ double log2Of(int64_t value) { return std::log2(static_cast<double>(value)); }
 
 bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
 
+/// Outputs of the type of 16-bit operands, or, after those of 8 bits, of at most 16; a residual of the output's type.
+bool hasUsualTypes(const Problem& p) {
+  const bool isUsual = isHalf(p.inputType) ? p.outputType == p.inputType : bitsOf(p.outputType) <= 16;
+  return isUsual && (!p.hasResidual() || p.residualType == p.outputType);
+}
+
 }  // namespace
 
 CorrectionView::CorrectionView(const Problem& p)
@@ -31,6 +37,9 @@ CorrectionView::CorrectionView(const Problem& p)
   const int64_t strideD = p.transposed ? p.strideD : 1, strideH = p.transposed ? p.strideH : 1,
                 strideW = p.transposed ? p.strideW : 1;
   const int64_t inGroup = p.groupChannels(), taps = std::max<int64_t>(1, p.t * p.r * p.s / (strideD * strideH * strideW));
+  // The scale and the zero point of outputs of 8 bits belong to their shortest epilogue.
+  Problem quantised = p;
+  if (bitsOf(p.inputType) == 8 && bitsOf(p.outputType) == 8) quantised.outScale = 1, quantised.outputZeroPoint = 0;
   const double values[] = {log2Of(pixels_),
                            log2Of(p.c),
                            log2Of(outOfGroup_),
@@ -46,10 +55,10 @@ CorrectionView::CorrectionView(const Problem& p)
                            static_cast<double>(p.k % 8),
                            log2Of(inGroup),
                            p.hasResidual() ? 1.0 : 0.0,
-                           p.isSplit()                 ? 2.0
-                           : sm90::hasPlainEpilogue(p) ? 0.0
-                           : sm90::hasShortEpilogue(p) ? 1.0
-                                                       : 2.0,
+                           p.isSplit() || !hasUsualTypes(p)    ? 2.0
+                           : sm90::hasPlainEpilogue(quantised) ? 0.0
+                           : sm90::hasShortEpilogue(quantised) ? 1.0
+                                                               : 2.0,
                            isHalf(p.inputType)      ? 0.0
                            : isInteger(p.inputType) ? 2.0
                                                     : 1.0,
@@ -94,7 +103,7 @@ bool CorrectionView::hasWholeEpilogue() const {
 }
 
 bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties) {
-  const bool areHalves = isHalf(problem.inputType) && isHalf(problem.filterType) && isHalf(problem.outputType);
+  const bool areHalves = isHalf(problem.inputType) && isHalf(problem.filterType) && problem.outputScale.blockSize == 0;
   const bool areBytes = bitsOf(problem.inputType) == 8 && bitsOf(problem.filterType) == 8 && problem.inputScale.blockSize == 0;
   return properties.computeMajor == 9 && properties.computeMinor == 0 && (areHalves || areBytes);
 }

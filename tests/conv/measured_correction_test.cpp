@@ -97,6 +97,15 @@ TEST(MeasuredCorrection, SeesWhatThePlainEpilogueAndWhatTheShortOneLacks) {
                                        {"1x8x8x64 f16 * 64x3x3x64 -> f16 alpha 2 channel_scale", 1},
                                        {"1x8x8x64 f16 * 64x3x3x64 -> f16 tanh", 1},
                                        {"1x8x8x64 f16 * 64x3x3x64 -> f16 relu amax", 2},
+                                       {"1x8x8x64 f16 * 64x3x3x64 -> f32 relu", 2},
+                                       {"1x8x8x64 f16 * 64x3x3x64 -> bf16", 2},
+                                       {"1x8x8x64 f16 * 64x3x3x64 -> f16 residual 1 residual_type f32", 2},
+                                       {"1x8x8x64 e4m3 * 64x3x3x64 -> f32", 2},
+                                       {"1x8x8x64 e4m3 * 64x3x3x64 -> e4m3 bias relu out_scale 0.25", 0},
+                                       {"1x8x8x64 s8 * 64x3x3x64 -> s8 zero 3 silu", 1},
+                                       {"1x8x8x64 e4m3 * 64x3x3x64 -> e4m3 bias relu amax", 2},
+                                       {"1x8x8x64 f16 * 64x3x3x64 -> f16 out_scale 0.25", 2},
+                                       {"1x8x8x64 e4m3 * 64x3x3x64 -> f16 bias", 0},
                                        {"1x8x8x64 f16 split_c 32 * 64x3x3x64 -> f16 relu", 2}})
     EXPECT_FLOAT_EQ(featuresOf(text, {64, 64, 1, {}}, 8)["epilogue"], static_cast<float>(epilogue)) << text;
 }
@@ -135,7 +144,9 @@ TEST(MeasuredCorrection, IsForHalvesOnHopper) {
   const device::Properties h200 = properties("H200"), b200 = properties("B200");
   EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f16"), h200));
   EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 bf16 * 64x3x3x64 -> bf16"), h200));
-  EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f32"), h200));
+  EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f32"), h200));
+  EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 bf16 * 64x3x3x64 -> s8"), h200));
+  EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> e4m3 scale ue8m0/32"), h200));
   EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 s8 * 64x3x3x64 -> s8"), h200));
   EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 e4m3 * 64x3x3x64 e5m2 -> f16"), h200));
   EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 e4m3 scale ue8m0/32 * 64x3x3x64 scale ue8m0/32 -> f16"), h200));

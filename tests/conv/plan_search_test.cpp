@@ -312,7 +312,7 @@ TEST(PlanSearch, ChoosesByTimeThenByProofThenByClocks) {
 /// Halves on Hopper were timed; an algorithm that was not among them says so. Those that tell no tiling are not judged.
 TEST(PlanSearch, SaysWhatNobodyHasTimed) {
   const Problem timed = problemOf("2x9x7x16 f16 * 24x3x5x16 pad 1,0,2,1 -> f16");
-  const Problem other = problemOf("2x9x7x16 f16 * 24x3x5x16 pad 1,0,2,1 -> f32");
+  const Problem other = problemOf("2x9x7x16 f32 * 24x3x5x16 pad 1,0,2,1 compute tf32 -> f32");
   const Liar liar(Liar::Lie::NoCandidate);
   const Algorithm* halo = nullptr;
   ASSERT_TRUE(findAlgorithm("halo", halo).ok());

@@ -11,6 +11,7 @@
 #include "channelwise_integers_image.hpp"
 #include "channelwise_narrow_image.hpp"
 #include "channelwise_stream_image.hpp"
+#include "channelwise_whole_image.hpp"
 #include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
@@ -84,9 +85,11 @@ class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, Channelwise
                                               : ""};
   }
   void addLaunches(const Problem& problem, const ChannelwisePlan& made, Plan& plan) const override {
-    const bool streamed = made.kind->form == Form::Stream;
+    const bool streamed = made.kind->form == Form::Stream,
+               isWhole = made.kind->finish == Finish::Full && made.kind->form != Form::General;
     const auto& image = streamed                       ? images::channelwise_stream()
                         : made.kind->isDeep            ? images::channelwise_deep()
+                        : isWhole                      ? images::channelwise_whole()
                         : made.kind->isInteger         ? images::channelwise_integers()
                         : made.kind->elementBytes == 2 ? images::channelwise()
                                                        : images::channelwise_narrow();

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/gemm/epilogue/activation.cuh"
 #include "common/gemm/epilogue/compute.cuh"
-#include "common/gemm/epilogue/store.cuh"
+#include "common/ptx/conversion.cuh"
 #include "conv/algorithms/channelwise/kinds.hpp"
 #include "conv/algorithms/channelwise/thread.cuh"
 #include "conv/kernels/bias.cuh"
 #include "conv/kernels/lean.cuh"
+#include "conv/kernels/mixed_bytes.cuh"
+#include "conv/kernels/neighbours.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 
 namespace shiftconv::kernels::channelwise {
@@ -207,50 +210,157 @@ class LeanFinisher {
   PlainBytes<kChannels> bytes_ = {};  // of 8
 };
 
+/// Whatever gemm::EpilogueParams has for these: factors, biases and residuals are on their way while the sums are made.
 template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes, bool kIsDilated>
 class Finisher<Finish::Full, kChannels, kColumns, kElementBytes, kIsDilated> {
  public:
   using Own = Place<kChannels, kColumns, kElementBytes, kIsDilated>;
 
-  __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {}
-  __device__ void load(int32_t, bool) const {}
+  __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {
+    const gemm::EpilogueParams& e = p.epilogue;
+    loadNeighbours(e.columnScale, place.channel, e.columns, 1.0f, scale_);
+    if (e.bias != nullptr) loadBias(biasOf(e), place.channel, e.columns, bias_);
+  }
+
+  __device__ __forceinline__ void load(int32_t outputRow, bool exists) {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    if (e.residual == nullptr) return;
+    withBytes(e.residualType, [&](auto bytes) {
+      constexpr int32_t kBytes = decltype(bytes)::value;
+      const auto* const from =
+          static_cast<const uint8_t*>(e.residual) + place_.pixel(p_, outputRow) * e.residualPitch + place_.channel * kBytes;
+#pragma unroll
+      for (int32_t q = 0; q < kColumns; ++q) {
+        Channels<kChannels, kBytes> some;
+        some.load(from + q * Own::Gap::residual(p_), exists && place_.hasColumn(p_, q));
+#pragma unroll
+        for (int32_t i = 0; i < some.kWords; ++i) residual_[q][i] = some.word[i];
+      }
+    });
+  }
 
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) {
     const gemm::EpilogueParams& e = p_.epilogue;
-    const int32_t first = place_.pixel(p_, outputRow);
-    gemm::SegmentPlace at[kColumns];
-    uint32_t bits[kColumns * kChannels];
+    const bool isRaw = e.outputType == gemm::NumberType::S32;
+    if (kElementBytes == 1 && __builtin_expect(isRaw || e.columnCorrection != nullptr || e.rowCorrection != nullptr, 0))
+      correct(v, outputRow, exists);
+    if (!isRaw) finish(v, exists);
+    withBytes(e.outputType, [&](auto bytes) {
+      constexpr int32_t kBytes = decltype(bytes)::value;
+      auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel * kBytes;
 #pragma unroll
-    for (int32_t q = 0; q < kColumns; ++q)
-      at[q] = {exists && place_.hasColumn(p_, q) ? first + q * Own::Gap::pixels(p_) : -1, place_.channel};
-#pragma unroll
-    for (int32_t i = 0; i < kColumns * kChannels; ++i) bits[i] = __float_as_uint(v[i]);
-    gemm::computeSegments<kChannels>(e, at, bits, v, largest_);
-    if constexpr (kChannels > 1)
-      gemm::storeSegments<kChannels>(e, at, v);
-    else
-      storeSingle(at, v);
+      for (int32_t q = 0; q < kColumns; ++q)
+        if (exists && place_.hasColumn(p_, q)) packed<kBytes>(v + q * kChannels).store(to + q * Own::Gap::output(p_));
+    });
   }
 
   /// Whole warps.
-  __device__ void end() const { gemm::mergeLargest(p_.epilogue, largest_); }
+  __device__ void end() const { gemm::mergeLargest(p_.epilogue, __float_as_uint(largest_)); }
 
  private:
-  /// A segment has two columns at least, of which only the first exists.
-  __device__ __forceinline__ void storeSingle(const gemm::SegmentPlace (&at)[kColumns], const float (&v)[kColumns]) const {
-    const gemm::EpilogueParams& e = p_.epilogue;
-    float segments[kColumns * 2];
+  /// body(bytes of an element of the type).
+  template <class Body>
+  __device__ __forceinline__ static void withBytes(gemm::NumberType type, Body&& body) {
+    const int32_t bits = numerics::storageBits(type);
+    if (bits == 16)
+      body(std::integral_constant<int32_t, 2>());
+    else if (bits == 32)
+      body(std::integral_constant<int32_t, 4>());
+    else
+      body(std::integral_constant<int32_t, 1>());
+  }
+
+  /// Sums of integers, below 2^24, less what zero points add to them; as they are where they are the output.
+  __device__ __forceinline__ void correct(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) const {
+    const int32_t first = place_.pixel(p_, outputRow);
 #pragma unroll
-    for (int32_t i = 0; i < kColumns * 2; ++i) segments[i] = i % 2 == 0 ? v[i / 2] : 0;
-    gemm::convertSegments<2, kColumns>(e, segments, [&](int32_t i) {
-      const gemm::GlobalRow row = gemm::GlobalRow::at(e, at[i].row, at[i].column);
-      return gemm::GlobalRow{row.begin, min(row.existingColumns, 1)};
+    for (int32_t q = 0; q < kColumns; ++q) {
+      uint32_t bits[kChannels];
+#pragma unroll
+      for (int32_t i = 0; i < kChannels; ++i) bits[i] = static_cast<uint32_t>(__float2int_rn(v[q * kChannels + i]));
+      const bool isThere = exists && place_.hasColumn(p_, q);
+      gemm::integerValues<kChannels>(p_.epilogue, {isThere ? first + q * Own::Gap::pixels(p_) : -1, place_.channel}, bits,
+                                     v + q * kChannels);
+    }
+  }
+
+  __device__ __forceinline__ void finish(float (&v)[kColumns * kChannels], bool exists) {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const auto forAll = [&](auto&& body) {
+#pragma unroll
+      for (int32_t i = 0; i < kColumns * kChannels; ++i) body(v[i], i % kChannels);
+    };
+    if (__builtin_expect(p_.hasSeparateSteps, 0)) {
+      forAll([&](float& one, int32_t) { one = __fmul_rn(one, e.alpha); });
+      gemm::roundStep(e, v);
+      forAll([&](float& one, int32_t channel) { one = __fmul_rn(one, scale_[channel]); });
+      gemm::roundStep(e, v);
+      forAll([&](float& one, int32_t channel) { one = __fadd_rn(one, bias_[channel]); });
+      gemm::roundStep(e, v);
+    } else {
+      float factor[kChannels];
+#pragma unroll
+      for (int32_t i = 0; i < kChannels; ++i) factor[i] = e.alpha * scale_[i];
+      forAll([&](float& one, int32_t channel) { one = fmaf(one, factor[channel], bias_[channel]); });
+    }
+    if (e.residual != nullptr && !e.residualLast) addResiduals(v);
+    if (__builtin_expect(e.activation != gemm::Activation::Relu && e.activation != gemm::Activation::None, 0)) {
+      gemm::activate<2>(e, v);
+      gemm::roundStep(e, v);
+    } else {
+      const float least = e.activation == gemm::Activation::Relu ? 0.0f : -__int_as_float(0x7f800000);
+      forAll([&](float& one, int32_t) { one = ptx::maximum(one, least); });
+    }
+    if (__builtin_expect(e.residualLast, 0)) addResiduals(v);
+    if (__builtin_expect(e.largest != nullptr, 0)) {
+#pragma unroll
+      for (int32_t q = 0; q < kColumns; ++q) {
+        if (!exists || !place_.hasColumn(p_, q)) continue;
+#pragma unroll
+        for (int32_t i = 0; i < kChannels; ++i) largest_ = ptx::maximum(largest_, fabsf(v[q * kChannels + i]));
+      }
+    }
+    if (e.outputScale != 1.0f) forAll([&](float& one, int32_t) { one *= e.outputScale; });
+  }
+  __device__ __forceinline__ void addResiduals(float (&v)[kColumns * kChannels]) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    gemm::withNumbers<true>(e.residualType, [&](auto element, auto&& number) {
+      constexpr int32_t kPerWord = 4 / static_cast<int32_t>(sizeof(element));
+#pragma unroll
+      for (int32_t i = 0; i < kColumns * kChannels; ++i) {
+        const int32_t own = i % kChannels;
+        const uint32_t bits = residual_[i / kChannels][own / kPerWord] >> (own % kPerWord * (32 / kPerWord));
+        v[i] = fmaf(e.beta, number(bits), v[i]);
+      }
     });
+    gemm::roundStep(e, v);
+  }
+  /// Of a column.
+  template <int32_t kBytes>
+  __device__ __forceinline__ Channels<kChannels, kBytes> packed(const float* v) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    Channels<kChannels, kBytes> some;
+    const auto at = [&](int32_t i) { return i < kChannels ? v[i < kChannels ? i : 0] : 0.0f; };
+    if constexpr (kBytes == 4) {
+#pragma unroll
+      for (int32_t i = 0; i < kChannels; ++i) some.word[i] = __float_as_uint(v[i]);
+    } else if constexpr (kBytes == 2) {
+      if (e.outputType == gemm::NumberType::F16)
+        some.template pack<__half>(v);
+      else
+        some.template pack<__nv_bfloat16>(v);
+    } else {
+#pragma unroll
+      for (int32_t i = 0; i < some.kWords; ++i) some.word[i] = packBytes(e, at(4 * i), at(4 * i + 1), at(4 * i + 2), at(4 * i + 3));
+    }
+    return some;
   }
 
   const Params& p_;
   const Own& place_;
-  uint32_t largest_ = 0;
+  float scale_[kChannels], bias_[kChannels] = {};
+  uint32_t residual_[kColumns][kChannels] = {};
+  float largest_ = 0;  ///< magnitude, NaN above all
 };
 
 }  // namespace shiftconv::kernels::channelwise

@@ -152,11 +152,9 @@ class FloatTaps {
     });
   }
 
-  /// As the epilogue wants them: of integers, which are exact, the bits of s32.
   __device__ __forceinline__ void finish(float (&numbers)[kColumns * kChannels]) const {
-    const bool areIntegers = kElementBytes == 1 && !kUnmixed && p_.inputs.isInteger;
 #pragma unroll
-    for (int32_t i = 0; i < kColumns * kChannels; ++i) numbers[i] = areIntegers ? __int_as_float(__float2int_rn(sum_[i])) : sum_[i];
+    for (int32_t i = 0; i < kColumns * kChannels; ++i) numbers[i] = sum_[i];
   }
 
  private:

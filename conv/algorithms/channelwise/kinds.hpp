@@ -79,11 +79,6 @@ struct Kind {
   KIND(channelwise_general_c4_q4, General, 0, 0, 4, 4, 4, Plain)     \
   KIND(channelwise_long_c2_q8, Long, 0, 0, 2, 8, 4, Plain)           \
   KIND(channelwise_long_c4_q8, Long, 0, 0, 4, 8, 3, Plain)           \
-  KIND(channelwise_few_3_s1_c2_q2_full, Few, 3, 1, 2, 2, 8, Full)    \
-  KIND(channelwise_few_3_s2_c2_q2_full, Few, 3, 2, 2, 2, 8, Full)    \
-  KIND(channelwise_few_5_s1_c2_q2_full, Few, 5, 1, 2, 2, 6, Full)    \
-  KIND(channelwise_few_5_s2_c2_q2_full, Few, 5, 2, 2, 2, 5, Full)    \
-  KIND(channelwise_few_7_s1_c2_q2_full, Few, 7, 1, 2, 2, 4, Full)    \
   KIND(channelwise_general_c1_q4_full, General, 0, 0, 1, 4, 8, Full) \
   KIND(channelwise_general_c2_q4_full, General, 0, 0, 2, 4, 7, Full)
 
@@ -273,6 +268,55 @@ struct Kind {
   KIND(channelwise_stream_bytes_3_c4_q4, Bytes, 3, 4, 4, 4) \
   KIND(channelwise_stream_bytes_3_c4_q7, Bytes, 3, 4, 7, 3)
 
+// Of a few filters, with the whole epilogue: KIND(name, what it multiplies, form, filter, stride, channels, columns, ctas), all
+// Full.
+#define SHIFTCONV_CHANNELWISE_WHOLE_KINDS(KIND)                                          \
+  KIND(channelwise_few_3_s1_c2_q2_full, Halves, Few, 3, 1, 2, 2, 8)                      \
+  KIND(channelwise_few_3_s1_c2_q4_full, Halves, Few, 3, 1, 2, 4, 7)                      \
+  KIND(channelwise_few_3_s1_c4_q4_full, Halves, Few, 3, 1, 4, 4, 5)                      \
+  KIND(channelwise_few_3_s2_c2_q2_full, Halves, Few, 3, 2, 2, 2, 8)                      \
+  KIND(channelwise_few_3_s2_c4_q2_full, Halves, Few, 3, 2, 4, 2, 5)                      \
+  KIND(channelwise_few_5_s1_c2_q2_full, Halves, Few, 5, 1, 2, 2, 6)                      \
+  KIND(channelwise_few_5_s1_c2_q4_full, Halves, Few, 5, 1, 2, 4, 4)                      \
+  KIND(channelwise_few_5_s2_c2_q2_full, Halves, Few, 5, 2, 2, 2, 5)                      \
+  KIND(channelwise_few_5_s2_c2_q4_full, Halves, Few, 5, 2, 2, 4, 4)                      \
+  KIND(channelwise_few_7_s1_c2_q2_full, Halves, Few, 7, 1, 2, 2, 4)                      \
+  KIND(channelwise_few_7_s1_c2_q4_full, Halves, Few, 7, 1, 2, 4, 3)                      \
+  KIND(channelwise_few_7_s2_c2_q2_full, Halves, Few, 7, 2, 2, 2, 3)                      \
+  KIND(channelwise_batch_3_s1_c4_q4_full, Halves, Batch, 3, 1, 4, 4, 2)                  \
+  KIND(channelwise_batch_3_s2_c4_q2_full, Halves, Batch, 3, 2, 4, 2, 3)                  \
+  KIND(channelwise_batch_5_s1_c2_q7_full, Halves, Batch, 5, 1, 2, 7, 2)                  \
+  KIND(channelwise_batch_5_s2_c2_q4_full, Halves, Batch, 5, 2, 2, 4, 2)                  \
+  KIND(channelwise_batch_7_s1_c2_q4_full, Halves, Batch, 7, 1, 2, 4, 2)                  \
+  KIND(channelwise_bytes_few_3_s1_c4_q1_full, Bytes, Few, 3, 1, 4, 1, 7)                 \
+  KIND(channelwise_bytes_few_3_s1_c4_q4_full, Bytes, Few, 3, 1, 4, 4, 5)                 \
+  KIND(channelwise_bytes_few_3_s2_c4_q2_full, Bytes, Few, 3, 2, 4, 2, 5)                 \
+  KIND(channelwise_bytes_few_5_s1_c4_q1_full, Bytes, Few, 5, 1, 4, 1, 5)                 \
+  KIND(channelwise_bytes_few_5_s1_c4_q2_full, Bytes, Few, 5, 1, 4, 2, 4)                 \
+  KIND(channelwise_bytes_few_5_s2_c4_q1_full, Bytes, Few, 5, 2, 4, 1, 4)                 \
+  KIND(channelwise_bytes_few_5_s2_c4_q2_full, Bytes, Few, 5, 2, 4, 2, 4)                 \
+  KIND(channelwise_bytes_few_7_s1_c2_q4_full, Bytes, Few, 7, 1, 2, 4, 3)                 \
+  KIND(channelwise_bytes_few_7_s2_c2_q2_full, Bytes, Few, 7, 2, 2, 2, 3)                 \
+  KIND(channelwise_bytes_batch_3_s1_c4_q4_full, Bytes, Batch, 3, 1, 4, 4, 2)             \
+  KIND(channelwise_bytes_batch_3_s2_c4_q2_full, Bytes, Batch, 3, 2, 4, 2, 3)             \
+  KIND(channelwise_bytes_batch_5_s1_c2_q7_full, Bytes, Batch, 5, 1, 2, 7, 2)             \
+  KIND(channelwise_bytes_batch_5_s2_c2_q4_full, Bytes, Batch, 5, 2, 2, 4, 2)             \
+  KIND(channelwise_bytes_batch_7_s1_c2_q4_full, Bytes, Batch, 7, 1, 2, 4, 2)             \
+  KIND(channelwise_integers_few_3_s1_c4_q1_full, EitherIntegers, Few, 3, 1, 4, 1, 7)     \
+  KIND(channelwise_integers_few_3_s1_c4_q4_full, EitherIntegers, Few, 3, 1, 4, 4, 5)     \
+  KIND(channelwise_integers_few_3_s2_c4_q1_full, EitherIntegers, Few, 3, 2, 4, 1, 7)     \
+  KIND(channelwise_integers_few_3_s2_c4_q4_full, EitherIntegers, Few, 3, 2, 4, 4, 4)     \
+  KIND(channelwise_integers_few_5_s1_c4_q1_full, EitherIntegers, Few, 5, 1, 4, 1, 4)     \
+  KIND(channelwise_integers_few_5_s1_c4_q4_full, EitherIntegers, Few, 5, 1, 4, 4, 3)     \
+  KIND(channelwise_integers_few_5_s2_c4_q2_full, EitherIntegers, Few, 5, 2, 4, 2, 3)     \
+  KIND(channelwise_integers_few_7_s1_c4_q2_full, EitherIntegers, Few, 7, 1, 4, 2, 3)     \
+  KIND(channelwise_integers_few_7_s2_c4_q2_full, EitherIntegers, Few, 7, 2, 4, 2, 2)     \
+  KIND(channelwise_integers_batch_3_s1_c4_q4_full, EitherIntegers, Batch, 3, 1, 4, 4, 3) \
+  KIND(channelwise_integers_batch_3_s2_c4_q4_full, EitherIntegers, Batch, 3, 2, 4, 4, 2) \
+  KIND(channelwise_integers_batch_5_s1_c4_q4_full, EitherIntegers, Batch, 5, 1, 4, 4, 2) \
+  KIND(channelwise_integers_batch_5_s2_c4_q2_full, EitherIntegers, Batch, 5, 2, 4, 2, 3) \
+  KIND(channelwise_integers_batch_7_s1_c4_q2_full, EitherIntegers, Batch, 7, 1, 4, 2, 2)
+
 // Of 8-bit floats and integers, and of f32: KIND(name, type of the operands, channels, columns, ctas), all General and Full.
 #define SHIFTCONV_CHANNELWISE_NARROW_KINDS(KIND) \
   KIND(channelwise_bytes_c1_q4, Bytes, 1, 4, 5)  \
@@ -341,6 +385,10 @@ inline constexpr std::array kKinds{
 #define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS) \
   Kind{#NAME, Form::General, 0, 0, CHANNELS, COLUMNS, CTAS, Finish::Full, OPERANDS::kBytes},
                                     SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Full, OPERANDS::kBytes, OPERANDS::kIsInteger},
+                                        SHIFTCONV_CHANNELWISE_WHOLE_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 };
 

@@ -57,12 +57,13 @@ struct Params {
   Axis down, across;
   int32_t outputsDown = 0, outputsAcross = 0;
   int32_t units = 0, ctaUnits = 0;
-  int32_t rows = 1;          ///< output rows of a unit
-  int32_t pixelBytes = 0;    ///< from input pixel to input pixel
-  uint32_t weightBytes = 0;  ///< of the filters of a CTA, as staged in shared memory; 0: every thread loads its own
-  bool bf16 = false;         ///< what has 16 bits; else it is f16
-  bool hasHalves = false;    ///< outputs of 16 bits of 8-bit operands
-  bool slides = false;       ///< columns of a thread share pixels
+  int32_t rows = 1;               ///< output rows of a unit
+  int32_t pixelBytes = 0;         ///< from input pixel to input pixel
+  uint32_t weightBytes = 0;       ///< of the filters of a CTA, as staged in shared memory; 0: every thread loads its own
+  bool bf16 = false;              ///< what has 16 bits; else it is f16
+  bool hasHalves = false;         ///< outputs of 16 bits of 8-bit operands
+  bool hasSeparateSteps = false;  ///< each is rounded, also of outputs of f32
+  bool slides = false;            ///< columns of a thread share pixels
   LeanFlags lean;
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
   Axis depth;

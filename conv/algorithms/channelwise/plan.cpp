@@ -95,11 +95,14 @@ bool isDilated(const Problem& p) { return p.dilationH != 1 || p.dilationW != 1; 
 /// Whether the kernel computes the problem, but for its Finish.
 bool computes(const Kind& kind, const Problem& p) {
   if (kind.elementBytes != elementBytes(p)) return false;
-  if (kind.elementBytes == 1 && kind.finish == Finish::Plain && kind.isInteger != isInteger(p.inputType)) return false;
-  if (kind.channels > 1 && (multiplierOf(p) != 1 || p.k % kind.channels != 0 || p.inputPitch() % kind.channels != 0)) return false;
-  if (kind.finish == Finish::Plain &&
-      (p.outputPitch() % kind.channels != 0 || (p.hasResidual() && p.residualPitch() % kind.channels != 0)))
+  // Of 8 bits the form General with the whole epilogue takes any types, and zero points.
+  const bool takesAny = kind.finish == Finish::Full && kind.form == Form::General;
+  if (kind.elementBytes == 1 && !takesAny &&
+      !(kind.isInteger ? isInteger(p.inputType) && p.inputZeroPoint == 0 && p.filterZeroPoint == 0
+                       : p.inputType == DataType::E4M3 && p.filterType == DataType::E4M3))
     return false;
+  if (kind.channels > 1 && (multiplierOf(p) != 1 || p.k % kind.channels != 0 || p.inputPitch() % kind.channels != 0)) return false;
+  if (p.outputPitch() % kind.channels != 0 || (p.hasResidual() && p.residualPitch() % kind.channels != 0)) return false;
   if (kind.form == Form::General) return true;
   if (kind.form == Form::Long) return hasLongRows(p);
   if (kind.isDeep ? p.t == 1 || channelWeightBytes(p) * kind.channels > kStagedBytes : p.t != 1) return false;
@@ -234,6 +237,7 @@ bool complete(const Problem& p, double bytes, const device::Properties& properti
   params.rows = static_cast<int32_t>(rows);
   params.weightBytes = staged ? static_cast<uint32_t>(weightBytes) : 0;
   params.hasHalves = isPlainHalves(p);
+  params.hasSeparateSteps = p.rounding == Rounding::Separate;
   params.bf16 = p.inputType == DataType::BF16 || (params.hasHalves && p.outputType == DataType::BF16);
   if (!p.addsResidualLast()) params.lean = leanOf(p);
   params.inputs = decodingOf(p, p.inputType);

@@ -44,10 +44,13 @@ struct Channels {
       word[0] = ptx::load2BytesOrZero(from, exist);
     } else if constexpr (kBytes == 4) {
       word[0] = ptx::load4BytesOrZero(from, exist);
-    } else {
-      static_assert(kBytes == 8);
+    } else if constexpr (kBytes == 8) {
       const uint2 two = ptx::load8BytesOrZero(from, exist);
       word[0] = two.x, word[1] = two.y;
+    } else {
+      static_assert(kBytes == 16);
+      const uint4 four = ptx::load16BytesOrZero(from, exist);
+      word[0] = four.x, word[1] = four.y, word[2] = four.z, word[3] = four.w;
     }
   }
   /// From shared memory.
@@ -73,7 +76,9 @@ struct Channels {
     for (int32_t i = 0; i < kWords; ++i) word[i] = packPair<Element>(value[2 * i], kChannels > 1 ? value[2 * i + 1] : 0.0f);
   }
   __device__ __forceinline__ void store(uint8_t* to) const {
-    if constexpr (kBytes == 2)
+    if constexpr (kBytes == 1)
+      *to = static_cast<uint8_t>(word[0]);
+    else if constexpr (kBytes == 2)
       *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(word[0]);
     else if constexpr (kBytes == 4)
       *reinterpret_cast<uint32_t*>(to) = word[0];

@@ -14,6 +14,7 @@
 #include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/store.cuh"
 #include "common/gemm/pipeline.cuh"
+#include "common/ptx/conversion.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
@@ -32,7 +33,7 @@ template <int kChannels>
 struct Control {
   gemm::Pipeline<kMaximumStages> operands;
   uint64_t sums;  ///< completes when those of the others that share the reduction have come
-  float bias[kChannels], scale[kChannels];
+  alignas(16) float bias[kChannels], scale[kChannels];
 };
 
 template <class Kind, int kGroups, int kChannels, bool kIsLean, class Outputs = AllOutputs>
@@ -81,6 +82,8 @@ class Epilogue {
       if constexpr (kIsLean && !kIsHalf) {
         const LeanBytes lean(p_.epilogue, scalesFirst(p_.lean));
         bias = lean.biasOf(bias), scale = lean.factorOf(scale);
+      } else if constexpr (!kIsLean) {
+        scale *= p_.epilogue.alpha;
       }
       control_.bias[own] = bias;
       control_.scale[own] = scale;
@@ -109,20 +112,27 @@ class Epilogue {
  private:
   __device__ __forceinline__ void finishAny(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
     const int32_t bits = numerics::storageBits(p_.epilogue.outputType);
-    const uint32_t largest = stage(sums, warp);
+    // Three groups leave a thread the fewest registers.
+    constexpr int32_t kTogether = kIsHalf ? (kChannels % 64 == 0 ? 4 : 2) : kGroups < 3 ? 2 : 1;
+    const PassedSums<Kind, kChannels, Outputs, kTogether> passed(rows_, control_.scale, control_.bias, warp);
+    uint32_t largest = 0;
+    if (p_.packed == Packed::No)
+      largest = passed.finish(sums);
+    else
+      stage(sums, warp);
     __syncwarp();
-    if (bits == 16)
+    const bool areStored = p_.packed == Packed::Words || (p_.packed == Packed::No && p_.storesFours);
+    if (!areStored && bits == 16)
       rows_.template copyOut<2>(warp);
-    else if (bits == 8)
+    else if (!areStored && bits == 8)
       rows_.template copyOut<1>(warp);
+    else if (!areStored)
+      passed.copyWordsOut();
     gemm::mergeLargest(p_.epilogue, largest);
   }
-  /// Returns bits of the largest magnitude, where that is asked for.
-  __device__ __forceinline__ uint32_t stage(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
-    if (p_.packed == Packed::No)
-      return PassedSums<Kind, kChannels, Outputs>(rows_, control_.scale, control_.bias).stage(sums, warp);
+  __device__ __forceinline__ void stage(const Sum (&sums)[kChannels / 2], uint32_t warp) const {
     if constexpr (kIsHalf)
-      if (p_.rectifiesNarrow) return stageLean<Lean::Rectified>(sums, warp), 0;
+      if (p_.rectifiesNarrow) return stageLean<Lean::Rectified>(sums, warp);
     float d[kChannels / 2];
 #pragma unroll
     for (int32_t i = 0; i < kChannels / 2; ++i) {
@@ -138,12 +148,14 @@ class Epilogue {
 #pragma unroll
         for (int32_t j = 0; j < kFragments; j += 2) WaitingResidual<Kind, Rows>(rows_, warp).addHalves(j, d + 4 * j);
       }
+    }
+    if (p_.packed == Packed::Words) return storeWords(d, warp);
+    if constexpr (kIsHalf) {
       stageHalves(d, warp);
     } else if (p_.packed == Packed::Halves)
       stageEitherHalves(d, warp);
     else
       stageBytes(d, warp);
-    return 0;
   }
 
   static __device__ __forceinline__ int32_t ownChannel(int32_t i) {
@@ -151,14 +163,17 @@ class Epilogue {
   }
 
   // ---- Scales, bias, residual ---------------------------------------------------------------------------------------------
+  static constexpr int32_t kFetched =
+      kIsHalf || kIsLean ? 8 : 1;  ///< kernels of bytes that load in pieces have no registers for more
+
   /// It has rows of whole 4 bytes, whatever those of the outputs have.
   __device__ __forceinline__ void fetchResidual(uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
-    const auto* const residual = static_cast<const uint8_t*>(e.residual);
+    const int32_t bits = numerics::storageBits(e.residualType);
     const auto fetchRows = [&](auto elementBytes, auto bytes) {
       constexpr int32_t kElementBytes = decltype(elementBytes)::value, kBytes = decltype(bytes)::value;
-      constexpr int32_t kTogether = kIsHalf || kIsLean ? 8 : 1;  // kernels of bytes that load in pieces have no registers for more
-      rows_.template forEachPiece<kElementBytes, kBytes, kTogether>(
+      const auto* const residual = static_cast<const uint8_t*>(e.residual);
+      rows_.template forEachPiece<kElementBytes, kBytes, kFetched>(
           warp, [&](uint32_t address, int32_t row, int32_t channel, bool exists) {
             const auto* const from = exists ? residual + row * e.residualPitch + channel * kElementBytes : residual;
             ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
@@ -168,24 +183,47 @@ class Epilogue {
     constexpr std::integral_constant<int32_t, 2> kTwo;
     if constexpr (kIsHalf && kIsLean)
       fetchRows(kTwo, std::integral_constant<int32_t, 16>());
-    else if (!kIsHalf && (kIsLean || numerics::storageBits(e.residualType) == 8))
+    else if (!kIsHalf && (kIsLean || bits == 8))
       rows_.template inPieces<false>([&](auto bytes) { fetchRows(kOne, bytes); });
+    else if (bits == 32 || p_.pieceBytes == 16)
+      fetchWholePieces(warp, bits);
+    else if (p_.pieceBytes == 8)
+      fetchRows(kTwo, std::integral_constant<int32_t, 8>());
     else
-      rows_.template inPieces<false>([&](auto bytes) { fetchRows(kTwo, bytes); });
+      fetchRows(kTwo, std::integral_constant<int32_t, 4>());
     ptx::copyAsyncCommitGroup();  // site: residual_asked_for
+  }
+  /// Of 16 bits in pieces of 16 bytes; of 32 bits, in one half of the channels after the other, by the same code: with two copies
+  /// kernels that load in pieces spill.
+  __device__ __forceinline__ void fetchWholePieces(uint32_t warp, int32_t bits) const {
+    constexpr int32_t kPieces = kChannels / 8, kTurns = (16 * kPieces + 31) / 32;
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const bool isWide = bits == 32;
+    const int32_t pitch = stagedPitch(kChannels, isWide ? 4 : 2), elementBytes = isWide ? 4 : 2;
+    const uint32_t begin = rows_.stages + static_cast<uint32_t>(p_.stagingOffset) + warp * 16 * static_cast<uint32_t>(pitch);
+#pragma unroll 1
+    for (int32_t first = 0; first < kPieces * (isWide ? 2 : 1); first += kPieces) {
+#pragma unroll(kTurns < kFetched ? kTurns : kFetched)
+      for (int32_t i = 0; i < kTurns; ++i) {
+        const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces;
+        const int32_t column = first + piece % kPieces;
+        if (16 * kPieces % 32 != 0 && row >= 16) continue;  // the next warp's rows
+        const int32_t outputRow = rows_.outputRow(warp, row), channel = rows_.firstChannel + column * (16 / elementBytes);
+        const bool exists = outputRow < rows_.endRow && channel < rows_.endChannel;
+        const int64_t offset = exists ? outputRow * e.residualPitch + channel * elementBytes : 0;
+        ptx::copyAsync<16>(begin + static_cast<uint32_t>(row * pitch + column * 16),
+                           static_cast<const uint8_t*>(e.residual) + offset, exists ? 16 : 0);
+      }
+    }
   }
 
   __device__ __forceinline__ void scaleAndAddBias(float (&d)[kChannels / 2]) const {
     const gemm::EpilogueParams& e = p_.epilogue;
-    if (e.alpha != 1.0f) {
-#pragma unroll
-      for (int32_t i = 0; i < kChannels / 2; ++i) d[i] *= e.alpha;
-    }
     const auto forColumns = [](const float* values, auto&& body) {
 #pragma unroll
       for (int32_t j = 0; j < kFragments; ++j) body(j, *reinterpret_cast<const float2*>(values + j * 8 + threadIdx.x % 4 * 2));
     };
-    if (e.columnScale != nullptr)
+    if (e.columnScale != nullptr || e.alpha != 1.0f)
       forColumns(control_.scale, [&](int32_t j, float2 two) {
         d[4 * j] *= two.x, d[4 * j + 1] *= two.y, d[4 * j + 2] *= two.x, d[4 * j + 3] *= two.y;
       });
@@ -296,6 +334,26 @@ class Epilogue {
         if (activates) gemm::activate(p_.epilogue, v);
         if (kIsHalf && p_.epilogue.residualLast) WaitingResidual<Kind, Rows>(rows_, warp).addHalves(j, v);
       });
+  }
+
+  /// ReLU or nothing, and outputs of f32, two neighbouring ones at once: those of four threads are a sector.
+  __device__ __forceinline__ void storeWords(const float (&d)[kChannels / 2], uint32_t warp) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const float least = e.activation == gemm::Activation::Relu ? 0.0f : -__int_as_float(0x7f800000);
+    const auto lane = static_cast<int32_t>(threadIdx.x % 32);
+    const int32_t channel = rows_.firstChannel + lane % 4 * 2;
+#pragma unroll
+    for (int32_t row = 0; row < 2; ++row) {
+      const int32_t outputRow = rows_.outputRow(warp, lane / 4 + row * 8);
+      if (outputRow >= rows_.endRow) continue;
+      auto* const to = reinterpret_cast<float*>(static_cast<uint8_t*>(e.output) + outputRow * e.outputPitch) + channel;
+#pragma unroll
+      for (int32_t j = 0; j < kFragments; ++j) {
+        const float* const two = d + 4 * j + 2 * row;
+        if (channel + j * 8 < rows_.endChannel)
+          *reinterpret_cast<float2*>(to + j * 8) = make_float2(ptx::maximum(two[0], least), ptx::maximum(two[1], least));
+      }
+    }
   }
 
   /// An activation or none, and outputs of the operands' 16 bits.

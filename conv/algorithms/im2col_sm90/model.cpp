@@ -63,9 +63,9 @@ void model(const Task& task, const Tile& tile, Im2colPlan& plan) {
   const double requests = plan.isInPieces() ? rows * kRowBytes / std::max(plan.params.pieces.bytes, 2) / kPiecesPerClock
                                             : ownRows / rates.rowsPerClock(p.groupChannels() * elementBytes(p));
   const double loads = std::max(loadBytes / kLoadBytesPerClock, requests), step = std::max(products, loads);
-  const bool isSlow = p.hasAmax && elementBytes(p) == 2;
+  const bool passes = plan.params.packed == kernels::im2col::Packed::No;
   const double epilogue =
-      static_cast<double>(tile.pixels) * tile.channels * 2 / (isSlow ? kAmaxOutputBytesPerClock : kOutputBytesPerClock);
+      static_cast<double>(tile.pixels) * tile.channels * 2 / (passes ? kPassedOutputBytesPerClock : kOutputBytesPerClock);
   const auto atOnce = static_cast<double>(mostClusteredCtas(properties, plan.launch.cluster.x));
   const double ctas = std::ceil(static_cast<double>(plan.launch.grid.count()) / atOnce);
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));

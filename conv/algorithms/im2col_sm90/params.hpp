@@ -28,16 +28,19 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes(int32_t groups, int32_t chann
 }
 /// Barriers, and the bias and scales of the tile's channels, in front of the stages.
 SHIFTCONV_HOST_DEVICE constexpr int32_t controlBytes(int32_t channels) {
-  return (2 * 8 * kMaximumStages + 8 + 2 * 4 * channels + 1023) / 1024 * 1024;
+  return (2 * 8 * kMaximumStages + 16 + 2 * 4 * channels + 1023) / 1024 * 1024;
 }
 /// Of a row of outputs in shared memory: an odd number of 16 bytes, so that eight rows meet all banks.
 SHIFTCONV_HOST_DEVICE constexpr int32_t stagedPitch(int32_t channels, int32_t elementBytes) { return channels * elementBytes + 16; }
-/// Of the tile of outputs, and of the residual before: rows of channels of at most 16 bits.
-SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBytes(int32_t groups, int32_t channels) {
-  return groups * kGroupPixels * stagedPitch(channels, 2);
+/// Of the tile of outputs, and of the residual before: rows of channels of so many bytes, but of at least 16 bits.
+SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBytes(int32_t groups, int32_t channels, int32_t elementBytes = 2) {
+  return groups * kGroupPixels * stagedPitch(channels, elementBytes < 2 ? 2 : elementBytes);
 }
-/// Of sums that threads put away.
-SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channels) { return groups * kGroupPixels * channels * 4; }
+/// Of a row of sums that threads put away, two neighbouring ones of four rows at once: so these meet all banks.
+SHIFTCONV_HOST_DEVICE constexpr int32_t sumsPitch(int32_t channels) { return channels * 4 + 32; }
+SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channels) {
+  return groups * kGroupPixels * sumsPitch(channels);
+}
 
 /// What the CTAs of a cluster have in common. Of operands each loads its part of the rows of a stage, for all that share them.
 enum class InCluster : uint8_t { Nothing, Reduction, Operands };
@@ -51,8 +54,9 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t receivedBytes(int32_t split, int32_t cha
 SHIFTCONV_HOST_DEVICE constexpr int32_t ownerOf(int32_t group, int32_t groups, int32_t split) { return group * split / groups; }
 
 /// How an epilogue ends whose sums stay in registers: an activation or none, and outputs of this size. Halves are f16 or bf16 of
-/// 8-bit operands, else of the operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point. No: see PassedSums.
-enum class Packed : uint8_t { No, Halves, Bytes };
+/// 8-bit operands, else of the operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point; words are f32 after
+/// ReLU or nothing, in rows of an even number. No: see PassedSums.
+enum class Packed : uint8_t { No, Halves, Bytes, Words };
 
 /// Of a matrix and its filter that threads copy.
 struct RowPieces {
@@ -76,7 +80,8 @@ struct Params {
   int32_t splitShift = 0;     ///< 2^splitShift CTAs, a cluster, share the chunks of a tile
   int32_t stagingOffset =
       0;  ///< of staged outputs, from the stages: after sums put away, and after the stages where a residual waits
-  int32_t pieceBytes = 16;  ///< that rows of staged outputs and of a waiting residual consist of: 4, 8 or 16, or one element
+  int32_t pieceBytes = 16;   ///< that rows of staged outputs and of a waiting residual consist of: 4, 8 or 16, or one element
+  bool storesFours = false;  ///< of Packed::No: four neighbouring channels at once, of outputs that are not staged then
   /// 2^pixelsShift CTAs whose ranks in the cluster follow one another have neighbouring tiles of channels, and share their pixels.
   /// Divisor of channelTiles: so many tiles together, then, of which the last ones may have nothing to do.
   int32_t pixelsShift = 0;

@@ -158,11 +158,12 @@ std::string begin(const Task& task, int32_t boxPixels, bool inPieces, Im2colPlan
   const auto chunksOf = [&](int64_t count) { return static_cast<int32_t>(ceilDivide(count, int64_t{chunk})); };
   params.chunks = chunksOf(p.firstChannels() / p.groups) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
   params.packed = packedOf(p);
+  params.storesFours = storesFours(p);
   params.residualWaits = residualWaits(p);
   params.pieceBytes = pieceBytesOf(p);
   params.epilogue = epilogueOf(p);
   if (params.packed == Packed::Bytes) params.lean = leanBytes(p);
-  if (isHalf(p.inputType) && params.packed != Packed::No) {
+  if (isHalf(p.inputType) && params.packed == Packed::Halves) {
     const kernels::Lean lean = leanHalves(p);
     const bool hasLean = params.pieceBytes == 16 && !task.phased;
     if (hasLean) params.lean = lean;
@@ -201,8 +202,10 @@ std::string complete(const Task& task, const Tile& tile, const Im2colChoices& ch
   const int64_t steps = task.taps * ceilDivide(params.chunks, split), stage = stageBytes(tile.groups(), tile.channels);
   const int64_t overhead = layout::kSwizzle128AtomBytes + controlBytes(tile.channels);
   const int64_t sums = params.packed == Packed::No ? sumsBytes(tile.groups(), tile.channels) : 0;
-  const int64_t staging = stagingBytes(tile.groups(), tile.channels);
-  const int64_t waiting = params.residualWaits ? staging : 0;    // while the stages are in use
+  const bool isStaged = params.packed != Packed::No || !params.storesFours;
+  const int64_t staging = isStaged ? stagingBytes(tile.groups(), tile.channels) : 0;
+  const int64_t waiting =  // while the stages are in use
+      params.residualWaits ? stagingBytes(tile.groups(), tile.channels, bitsOf(p.residualType) / 8) : 0;
   const int64_t received = receivedBytes(split, tile.channels);  // likewise
   const auto stagesOf = [&](int64_t ctas) { return (sharedBytesOfEach(properties, ctas) - overhead - waiting - received) / stage; };
   const int64_t depth = std::min<int64_t>(steps, tile.pixels == kGroupPixels ? 4 : 3);
@@ -323,11 +326,6 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   if (p.isSplit() && p.secondPitch() % whole != 0)
     return needs(fmt::format("needs second_pixel_pitch to be a multiple of {} elements, but it is {}", whole, p.secondPitch()));
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kFragmentColumns); !refused.empty()) return refused;
-  if (p.addsResidualLast() && packedOf(p) == Packed::No)
-    return needs(
-        "adds a residual after an activation (residual_last) only where it has output_type, in rows of whole 4 bytes, without "
-        "amax: "
-        "the type of 16-bit operands, without out_scale, or e4m3 or s8 after SiLU");
   const Task task(p, properties);
   Im2colPlan smallest;
   std::string why = begin(task, smallestTile(p).pixels, !task.haveMaps(), smallest);

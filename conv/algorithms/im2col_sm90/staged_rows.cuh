@@ -20,20 +20,24 @@ struct StagedRows {
   int32_t firstPixel, endRow, firstChannel, endChannel;
   [[no_unique_address]] Outputs outputs;  ///< whose pixels these are
 
-  /// Of a thread's sums: row of the output of the first or second one, and first of the two channels of fragment j.
-  __device__ __forceinline__ int32_t ownRow(uint32_t warp, int32_t row) const {
-    const int32_t pixel = firstPixel + static_cast<int32_t>(warp) * 16 + static_cast<int32_t>(threadIdx.x % 32 / 4) + row * 8;
+  /// The row of the output that one of a warp's 16 is.
+  __device__ __forceinline__ int32_t outputRow(uint32_t warp, int32_t row) const {
+    const int32_t pixel = firstPixel + static_cast<int32_t>(warp) * 16 + row;
     if constexpr (Outputs::kArePhase) return outputs.rowOf(pixel);
     return pixel;
   }
-  __device__ __forceinline__ int32_t ownColumn(int32_t j) const {
-    return firstChannel + j * 8 + static_cast<int32_t>(threadIdx.x % 4 * 2);
-  }
 
+  /// Where a warp's 16 rows of sums begin that it has put away.
+  __device__ __forceinline__ uint32_t sumsOf(uint32_t warp) const { return stages + warp * (16 * sumsPitch(kChannels)); }
   /// Where a warp's 16 rows of outputs, and of the residual before them, begin.
   template <int32_t kElementBytes>
   __device__ __forceinline__ uint32_t begin(uint32_t warp) const {
     return stages + static_cast<uint32_t>(params.stagingOffset) + warp * (16 * stagedPitch(kChannels, kElementBytes));
+  }
+  /// Of a channel in one of them.
+  template <int32_t kElementBytes>
+  __device__ __forceinline__ uint32_t addressOf(uint32_t warp, int32_t row, int32_t column) const {
+    return begin<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + column * kElementBytes);
   }
   /// A lane's address for four matrices: number m has rows 8 * (m % 2).. of the warp's 16, channels 8 * (m / 2).. from fragment j
   /// on.
@@ -74,11 +78,9 @@ struct StagedRows {
     for (int32_t i = 0; i < kTurns; ++i) {
       const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces, column = piece % kPieces;
       if (!kAreWhole && row >= 16) continue;  // the next warp's rows
-      int32_t outputRow = firstPixel + static_cast<int32_t>(warp) * 16 + row;
-      if constexpr (Outputs::kArePhase) outputRow = outputs.rowOf(outputRow);
-      const int32_t channel = firstChannel + column * (kBytes / kElementBytes);
+      const int32_t ofOutput = outputRow(warp, row), channel = firstChannel + column * (kBytes / kElementBytes);
       body(begin<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + column * kBytes),
-           outputRow, channel, outputRow < endRow && channel < endChannel);
+           ofOutput, channel, ofOutput < endRow && channel < endChannel);
     }
   }
   /// Calls body(bytes) with what rows consist of; false where that is single elements, and kMayBeElements.
@@ -122,20 +124,22 @@ struct StagedRows {
   /// Rows that begin anywhere. ordered(vector): of a staged row, its channels in order.
   template <int32_t kElementBytes, class Ordered>
   __device__ __forceinline__ void copyUnaligned(uint32_t warp, Ordered&& ordered) const {
+    copyUnalignedFrom<kElementBytes>(warp, begin<kElementBytes>(warp), stagedPitch(kChannels, kElementBytes), ordered);
+  }
+  /// The same of rows that lie elsewhere, `pitch` bytes from one to the next.
+  template <int32_t kElementBytes, class Ordered>
+  __device__ __forceinline__ void copyUnalignedFrom(uint32_t warp, uint32_t staged, int32_t pitch, Ordered&& ordered) const {
     auto* const output = static_cast<uint8_t*>(params.epilogue.output) + firstChannel * kElementBytes;
     const int32_t bytes = min(kChannels, endChannel - firstChannel) * kElementBytes;
     storeUnalignedRows<kElementBytes, 16, kChannels * kElementBytes / 16>(
         bytes,
         [&](int32_t row) {
-          int32_t outputRow = firstPixel + static_cast<int32_t>(warp) * 16 + row;
-          if constexpr (Outputs::kArePhase) outputRow = outputs.rowOf(outputRow);
-          return outputRow < endRow ? output + outputRow * params.epilogue.outputPitch : nullptr;
+          const int32_t ofOutput = outputRow(warp, row);
+          return ofOutput < endRow ? output + ofOutput * params.epilogue.outputPitch : nullptr;
         },
         [&](int32_t row, int32_t i) {
           uint4 vector;
-          ptx::loadShared16Bytes(
-              begin<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + i * 16), vector.x,
-              vector.y, vector.z, vector.w);
+          ptx::loadShared16Bytes(staged + static_cast<uint32_t>(row * pitch + i * 16), vector.x, vector.y, vector.z, vector.w);
           return ordered(vector);
         });
   }

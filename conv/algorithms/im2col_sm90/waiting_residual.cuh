@@ -1,5 +1,5 @@
-// A residual that has come to a warp's rows in shared memory during the products, see residualWaits in packed.hpp: of 16-bit
-// operands their type, of 8-bit ones f16 or bf16, or 8 bits as the output has.
+// A residual that has come to a warp's rows in shared memory during the products, see residualWaits in packed.hpp: f16, bf16 or
+// f32, or, of 8-bit operands, 8 bits as the output has.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -30,22 +30,32 @@ struct WaitingResidual {
 
   __device__ __forceinline__ WaitingResidual(const Rows& rows, uint32_t warp) : rows(rows), warp(warp) {}
 
-  /// To a thread's eight numbers of fragments j and j + 1.
-  __device__ __forceinline__ void add(int32_t j, float* v) const {
+  /// To four neighbouring channels of a pixel.
+  __device__ __forceinline__ void addFour(int32_t row, int32_t column, float* v) const {
     const gemm::EpilogueParams& e = rows.params.epilogue;
-    if (Kind::kElementBytes == 2 || numerics::storageBits(e.residualType) == 16) return addHalves(j, v);
-    if constexpr (Kind::kElementBytes == 1) {
+    const int32_t bits = numerics::storageBits(e.residualType);
+    if (bits == 16) {
+      uint32_t low, high;
+      ptx::loadShared8Bytes(rows.template addressOf<2>(warp, row, column), low, high);
+      if (e.residualType == gemm::NumberType::F16)
+        addPairs<__half>(low, high, v);
+      else
+        addPairs<__nv_bfloat16>(low, high, v);
+    } else if (Kind::kElementBytes == 1 && bits == 8) {
       const ResidualBytes<std::is_same_v<typename Kind::Sum, int32_t>> codes(e.residualType);
+      float four[4] = {v[0], v[1], v[2], v[3]};
+      codes.add(e.beta, ptx::loadShared4Bytes(rows.template addressOf<1>(warp, row, column)), four);
 #pragma unroll
-      for (int32_t row = 0; row < 2; ++row) {
-        float four[4] = {v[2 * row], v[2 * row + 1], v[4 + 2 * row], v[5 + 2 * row]};
-        codes.add(e.beta, rows.loadPairs(rows.pairsAt(warp), row, j), four);
-        v[2 * row] = four[0], v[2 * row + 1] = four[1], v[4 + 2 * row] = four[2], v[5 + 2 * row] = four[3];
-      }
+      for (int32_t i = 0; i < 4; ++i) v[i] = four[i];
+    } else {
+      uint32_t words[4];
+      ptx::loadShared16Bytes(rows.template addressOf<4>(warp, row, column), words[0], words[1], words[2], words[3]);
+#pragma unroll
+      for (int32_t i = 0; i < 4; ++i) v[i] = fmaf(e.beta, __uint_as_float(words[i]), v[i]);
     }
   }
 
-  /// Of 16 bits.
+  /// Of 16 bits, to a thread's eight numbers of fragments j and j + 1.
   __device__ __forceinline__ void addHalves(int32_t j, float* v) const {
     const gemm::EpilogueParams& e = rows.params.epilogue;
     uint32_t matrices[4];
@@ -59,6 +69,14 @@ struct WaitingResidual {
       else
         addResidual<__nv_bfloat16>(v[2 * i], v[2 * i + 1], e.beta, matrices[i]);
     }
+  }
+
+ private:
+  template <class Element>
+  __device__ __forceinline__ void addPairs(uint32_t low, uint32_t high, float* v) const {
+    const float beta = rows.params.epilogue.beta;
+    addResidual<Element>(v[0], v[1], beta, low);
+    addResidual<Element>(v[2], v[3], beta, high);
   }
 };
 

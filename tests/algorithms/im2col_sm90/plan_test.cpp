@@ -35,7 +35,10 @@ TEST(HopperPlans, Im2colHasStagesEnoughForLongReductions) {
       const std::string options = one.options();
       const size_t at = options.find("stages=");
       ASSERT_NE(at, std::string::npos) << options;
-      const int least = options.rfind("tile=64x", 0) == 0 ? 4 : 3;
+      // Beside 65 KiB of a residual of f32, and 40 KiB a stage, there is room for three.
+      const bool isTight =
+          options.rfind("tile=64x256", 0) == 0 && std::string(epilogue).find("residual_type f32") != std::string::npos;
+      const int least = options.rfind("tile=64x", 0) == 0 && !isTight ? 4 : 3;
       EXPECT_GE(std::stoi(options.substr(at + 7)), least) << options << ", " << epilogue;
       ++judged;
     }
