@@ -273,7 +273,7 @@ struct Kind {
 #define SHIFTCONV_CHANNELWISE_WHOLE_KINDS(KIND)                                          \
   KIND(channelwise_few_3_s1_c2_q2_full, Halves, Few, 3, 1, 2, 2, 8)                      \
   KIND(channelwise_few_3_s1_c2_q4_full, Halves, Few, 3, 1, 2, 4, 7)                      \
-  KIND(channelwise_few_3_s1_c4_q4_full, Halves, Few, 3, 1, 4, 4, 5)                      \
+  KIND(channelwise_few_3_s1_c4_q4_full, Halves, Few, 3, 1, 4, 4, 4)                      \
   KIND(channelwise_few_3_s2_c2_q2_full, Halves, Few, 3, 2, 2, 2, 8)                      \
   KIND(channelwise_few_3_s2_c4_q2_full, Halves, Few, 3, 2, 4, 2, 5)                      \
   KIND(channelwise_few_5_s1_c2_q2_full, Halves, Few, 5, 1, 2, 2, 6)                      \
