@@ -210,7 +210,7 @@ class LeanFinisher {
   PlainBytes<kChannels> bytes_ = {};  // of 8
 };
 
-/// Whatever gemm::EpilogueParams has for these: factors, biases and residuals are on their way while the sums are made.
+/// Whatever gemm::EpilogueParams has for these. Few and batch have factors, biases and residuals on their way early.
 template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes, bool kIsDilated>
 class Finisher<Finish::Full, kChannels, kColumns, kElementBytes, kIsDilated> {
  public:
