@@ -39,7 +39,7 @@ OpenDevice& openDevice(const std::string& arch) {
   std::unique_ptr<OpenDevice>& opened = devices[arch];
   if (opened == nullptr) {
     opened = std::make_unique<OpenDevice>();
-    std::ifstream file(fmt::format("{}/epilogue_kernels_{}.ptx", EPILOGUE_PTX_FOLDER, arch));
+    std::ifstream file(fmt::format("{}/epilogue_{}.ptx", EPILOGUE_PTX_FOLDER, arch));
     opened->ptx.assign(std::istreambuf_iterator<char>(file), {});
     // The device runs what is labelled with its own name, whatever the text was compiled for.
     const device::PtxImage image{"sm_100a", opened->ptx};

@@ -29,7 +29,7 @@ struct EpilogueProblem {
 
 struct EpilogueRun {
   std::string kernel = "epilogue_direct_32";
-  std::string arch = "100a";  ///< of the PTX
+  std::string arch = "100a";  ///< of the PTX; for 90a there is epilogue_direct_32
   std::string schedule = "latest";
 };
 
