@@ -39,6 +39,8 @@ Dim3 ctaOfRank(Dim3 cluster, Dim3 clusterId, uint32_t rank) {
 Cta::Cta(Cluster& owner, uint32_t ctaRank, Dim3 ctaIndex)
     : cluster(owner), rank(ctaRank), ctaid(ctaIndex), shared(sharedBytes(owner)), mbarriers(shared) {
   liveThreads = static_cast<uint32_t>(cluster.config.block.count());
+  registers = RegisterPool(cluster.kernel.source->directives, (liveThreads + kWarpLanes - 1) / kWarpLanes,
+                           cluster.program.target->device->registersPerMultiprocessor);
   mbarriers.whoArrives = [this] {
     if (const IssuePoint* issuer = cluster.queue.running()) return *issuer;
     return cluster.runningWarp == nullptr ? IssuePoint{rank, 0, 0, nullptr} : cluster.runningWarp->issuePoint(0);

@@ -21,6 +21,7 @@
 #include "common/emulator/machine/mbarrier.hpp"
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/machine/observer.hpp"
+#include "common/emulator/machine/register_pool.hpp"
 #include "common/emulator/options.hpp"
 #include "common/emulator/program/program.hpp"
 #include "common/launch.hpp"
@@ -68,6 +69,7 @@ class Cta {
   std::array<std::unique_ptr<CtaUnit>, kUnitPlaces> units;  ///< see unitOf
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
+  RegisterPool registers;
   uint32_t liveThreads = 0;  ///< threads that have not exited
   /// To be called before others can see that threads of the warp release what they did.
   void released(const Warp& warp) {

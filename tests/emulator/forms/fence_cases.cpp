@@ -93,6 +93,36 @@ void registerLimits(FormRun& run) {
                 threads(128));
 }
 
+/// The first warpgroup gives registers back that the others claim, of those that a CTA was launched with.
+void registerPool(FormRun& run) {
+  struct Case {
+    const char* directives;
+    unsigned threads, least, most;
+    bool waitsForEver;
+  };
+  // 65536 registers are 168 for each of 384 threads, in steps of 8, and 128 for each of 512.
+  for (const Case& c :
+       {Case{".maxntid 384 .minnctapersm 1", 384, 40, 232, false}, Case{".maxntid 384 .minnctapersm 1", 384, 48, 232, true},
+        Case{".maxntid 384", 384, 56, 224, false}, Case{".maxntid 384", 384, 64, 224, true},
+        Case{".reqntid 512", 512, 56, 152, false}, Case{".reqntid 512", 512, 64, 152, true},
+        Case{".maxntid 384 .minnctapersm 2", 384, 40, 96, false}, Case{".maxntid 384 .minnctapersm 2", 384, 56, 96, true},
+        Case{".maxnreg 104", 256, 80, 128, false}, Case{".maxnreg 104", 256, 88, 128, true}, Case{"", 256, 128, 256, false}}) {
+    std::string text =
+        kernel(fmt::format("setp.lt.u32 %p1, %r1, 128; @%p1 bra A; setmaxnreg.inc.sync.aligned.u32 {}; bra J; A: "
+                           "setmaxnreg.dec.sync.aligned.u32 {}; J: st.global.u32 [%rd2], %r1;",
+                           c.most, c.least));
+    text.replace(text.find("out) {"), 6, fmt::format("out) {} {{", c.directives));
+    SCOPED_TRACE(fmt::format("{}: {} and {}", c.directives, c.least, c.most));
+    if (c.waitsForEver) {
+      const std::string message = run.error([&] { runModule(run, text, threads(c.threads), c.threads); });
+      EXPECT_NE(message.find(fmt::format("{} registers for each of its threads", c.most)), std::string::npos) << message;
+    } else {
+      const auto out = runModule(run, text, threads(c.threads), c.threads);
+      for (uint32_t t = 0; t < c.threads; ++t) ASSERT_EQ(out[t], t);
+    }
+  }
+}
+
 }  // namespace
 
 FormCases fenceCases() {
@@ -131,6 +161,7 @@ FormCases fenceCases() {
       {formOf(kLaunchDependents), "passes", launchControl<kLaunchDependents>},
       {formOf(kAwaitPrerequisites), "passes", launchControl<kAwaitPrerequisites>},
       {formOf("setmaxnreg.inc.sync.aligned.u32"), "range_and_uniformity", registerLimits},
+      {formOf("setmaxnreg.inc.sync.aligned.u32"), "what_a_cta_has", registerPool},
   };
 }
 

@@ -116,8 +116,8 @@ void decodeCopyTensorMap(DecodeContext& context, const FormMatch&) {
   context.out().endsGroup = true;
 }
 
-/// setmaxnreg: registers are unlimited here. By the PTX ISA all warps of a warpgroup execute the same one; shipped kernels do not,
-/// so that it is a remark of the hazard checker only.
+/// setmaxnreg: waits for registers that other warps of the CTA have to give back first. By the PTX ISA all warps of a warpgroup
+/// execute the same one; shipped kernels do not, so that it is a remark of the hazard checker only.
 void setMaximumRegisters(Execution& execution, const DecodedInstruction& instruction) {
   Warp& warp = execution.warp;
   warp.requireAligned(execution.mask, "setmaxnreg");
@@ -127,6 +127,13 @@ void setMaximumRegisters(Execution& execution, const DecodedInstruction& instruc
     throw EmulatorError(ErrorKind::IllegalInstruction,
                         fmt::format("setmaxnreg needs a whole warpgroup of {} warps; the CTA has {} warps from warp {} on",
                                     kWarpsInWarpgroup, cta.warps.size() - first, first));
+  const auto count = static_cast<uint32_t>(instruction.immediate >> 1);
+  if (!cta.registers.hold(warp.index, count)) {
+    WaitReason reason;
+    reason.describe = [&cta, count] { return cta.registers.describe(count); };
+    return warp.block(std::move(reason));
+  }
+  ++cta.cluster.wakeups;  // whoever waits for some may find them now
   // The n-th setmaxnreg of a warp must equal the n-th of every warp of its warpgroup that got so far.
   std::vector<const DecodedInstruction*>& history = warp.state->registerRequests;
   history.push_back(&instruction);
