@@ -27,6 +27,10 @@ __device__ __forceinline__ void loadMatricesTransposed(uint32_t (&m)[4], uint32_
 __device__ __forceinline__ void loadTwoMatricesTransposed(uint32_t (&m)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(m[0]), "=r"(m[1]) : "r"(address) : "memory");
 }
+/// The same, as they lie.
+__device__ __forceinline__ void loadTwoMatrices(uint32_t (&m)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(m[0]), "=r"(m[1]) : "r"(address) : "memory");
+}
 __device__ __forceinline__ void storeMatrices(uint32_t address, const uint32_t (&m)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]), "r"(m[1]), "r"(m[2]),
                "r"(m[3])

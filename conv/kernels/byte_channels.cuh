@@ -29,7 +29,8 @@ struct ByteChannel {
   }
 };
 
-/// Sums v[4 * pixel + i] of channels[i] as words, whose byte i is that of channels[i].
+/// Sums v[4 * pixel + i] of channels[i] as words, whose byte i is that of channels[i]. Words have codes of the residual before,
+/// where kLean has one.
 template <bool kIntegers, Lean kLean, int kPixels>
 __device__ __forceinline__ void packChannels(const gemm::EpilogueParams& e, const ByteChannel (&channels)[4],
                                              float (&v)[4 * kPixels], uint32_t (&words)[kPixels]) {
@@ -40,7 +41,7 @@ __device__ __forceinline__ void packChannels(const gemm::EpilogueParams& e, cons
 #pragma unroll
     for (int pixel = 0; pixel < kPixels; ++pixel) {
       float four[4] = {v[4 * pixel], v[4 * pixel + 1], v[4 * pixel + 2], v[4 * pixel + 3]};
-      words[pixel] = lean.finished<kLean, kIntegers>(e, four, 0);
+      words[pixel] = lean.finished<kLean, kIntegers>(e, four, kAddsResidual<kLean> ? words[pixel] : 0);
     }
     return;
   }

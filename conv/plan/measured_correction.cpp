@@ -20,10 +20,11 @@ double log2Of(int64_t value) { return std::log2(static_cast<double>(value)); }
 
 bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
 
-/// Outputs of the type of 16-bit operands, or, after those of 8 bits, of at most 16; a residual of the output's type.
+/// Outputs of the type of 16-bit operands, and a residual of it; or, after operands of 8 bits, outputs of at most 16: trees for
+/// short epilogues of these have seen no residual.
 bool hasUsualTypes(const Problem& p) {
-  const bool isUsual = isHalf(p.inputType) ? p.outputType == p.inputType : bitsOf(p.outputType) <= 16;
-  return isUsual && (!p.hasResidual() || p.residualType == p.outputType);
+  if (!isHalf(p.inputType)) return bitsOf(p.outputType) <= 16 && !p.hasResidual();
+  return p.outputType == p.inputType && (!p.hasResidual() || p.residualType == p.outputType);
 }
 
 }  // namespace

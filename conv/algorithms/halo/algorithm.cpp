@@ -21,6 +21,8 @@
 #include "halo_half_sm90_image.hpp"
 #include "halo_integer_sm90_image.hpp"
 #include "halo_pixels_sm90_image.hpp"
+#include "halo_residual_float_sm90_image.hpp"
+#include "halo_residual_integer_sm90_image.hpp"
 #include "halo_residual_pixels_sm90_image.hpp"
 #include "halo_residual_sm90_image.hpp"
 #include "halo_shared_sm90_image.hpp"
@@ -89,6 +91,10 @@ device::ModuleImage imageOf(HaloModule module) {
       return images::halo_residual_sm90();
     case HaloModule::ResidualPixels:
       return images::halo_residual_pixels_sm90();
+    case HaloModule::ResidualFloat:
+      return images::halo_residual_float_sm90();
+    case HaloModule::ResidualInteger:
+      return images::halo_residual_integer_sm90();
     case HaloModule::Half:
       return images::halo_half_sm90();
     case HaloModule::Float:
@@ -166,7 +172,7 @@ class Halo final : public Algorithm {
     constexpr size_t kEpilogue = offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue);
     const bool byThreads = made.params.storingLanes != 0;
     if (made.module == HaloModule::Plain || made.module == HaloModule::Pixels || made.module == HaloModule::Shared ||
-        made.addsResidual())
+        (made.addsResidual() && !made.addsResidualOfBytes()))
       params.address(offsetof(Params, bias.numbers), {TensorName::Bias});
     else
       bindEpilogue(params, kEpilogue);

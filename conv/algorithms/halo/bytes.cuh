@@ -25,39 +25,96 @@ __device__ __forceinline__ uint32_t neighbouringChannels(uint32_t word) {
   return __byte_perm(low, high, lane < 16 ? kFirstHalf : kSecondHalf);
 }
 
-/// Words of neighbouringChannels for each group of 8 pixels, as rows of 64 bytes in the copy engine's 64-byte swizzle.
-template <int kGroups, bool kFlat>
-__device__ __forceinline__ void stageWords(const Params& p, const uint32_t (&words)[kGroups], uint32_t destination) {
-  constexpr int kMatrices = 4;
-  static_assert(kGroups % 2 == 0);
-  // Matrix m of a store has the pixels of a group, and the warp's 16 channels. This lane gives the address of pixel lane % 8 of
-  // matrix lane / 8.
-  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-  const auto address = [&](uint32_t pixel) { return stagedVector<1>(destination, kFlat ? flatRow(p, pixel) : pixel, warp); };
-  const uint32_t first = address(lane);
-#pragma unroll
-  for (int group = 0; group < kGroups; group += kMatrices) {
-    const uint32_t pixel = static_cast<uint32_t>(group) * 8;
-    const uint32_t to = kFlat ? address(pixel + lane) : first + pixel * stagedRowBytes(1);
-    if (group + kMatrices <= kGroups)
-      ptx::storeMatricesTransposed(to, words[group], words[group + 1], words[group + 2], words[group + 3]);
-    else
-      ptx::storeMatricesTransposed(to, words[group], words[group + 1]);
+/// The opposite: of words with neighbouring channels, those that neighbouringChannels makes them from.
+__device__ __forceinline__ uint32_t ownChannels(uint32_t word) {
+  constexpr uint32_t kAll = 0xffffffffu, kEven = 0x6420, kOdd = 0x7531;
+  const uint32_t lane = threadIdx.x % 32, first = lane / 8 * 4 + lane % 4;
+  const uint32_t low = __shfl_sync(kAll, word, static_cast<int>(first)),
+                 high = __shfl_sync(kAll, word, static_cast<int>(first + 16));
+  return __byte_perm(low, high, lane / 4 % 2 == 0 ? kEven : kOdd);
+}
+
+inline constexpr int kByteMatrices = 4;  ///< of groups of pixels that follow each other, loaded or stored at once
+
+/// Rows of 64 bytes in the copy engine's 64-byte swizzle, which words of neighbouringChannels for each group of 8 pixels become. A
+/// matrix has the pixels of a group, and the warp's 16 channels: this lane gives the address of pixel lane % 8 of matrix lane / 8.
+template <bool kFlat>
+struct ByteRows {
+  const Params& p;
+  uint32_t destination, first;
+
+  __device__ __forceinline__ ByteRows(const Params& p, uint32_t destination)
+      : p(p), destination(destination), first(address(threadIdx.x % 32)) {}
+
+  __device__ __forceinline__ uint32_t address(uint32_t pixel) const {
+    return stagedVector<1>(destination, kFlat ? flatRow(p, pixel) : pixel, threadIdx.x / 32 % 4);
   }
+  /// From a group of pixels on.
+  __device__ __forceinline__ uint32_t matrices(int group) const {
+    const uint32_t pixel = static_cast<uint32_t>(group) * 8;
+    return kFlat ? address(pixel + threadIdx.x % 32) : first + pixel * stagedRowBytes(1);
+  }
+};
+/// Calls body(rows) with those of a tile. kMayBeFlat: false where the planner gives no flat tiles.
+template <bool kMayBeFlat, class Body>
+__device__ __forceinline__ void withByteRows(const Params& p, uint32_t destination, Body&& body) {
+  if (kMayBeFlat && p.flatPitch.divisor != 1)
+    body(ByteRows<kMayBeFlat>(p, destination));
+  else
+    body(ByteRows<false>(p, destination));
 }
 
 /// codesOf(i): of the numbers i to i + 3 of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels.
-/// kMayBeFlat: false where the planner gives no flat tiles.
 template <int kPixels, bool kMayBeFlat, class CodesOf>
 __device__ __forceinline__ void stageCodes(const Params& p, uint32_t destination, CodesOf&& codesOf) {
   constexpr int kGroups = kPixels / 8;
+  static_assert(kGroups % 2 == 0);
   uint32_t words[kGroups];
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) words[group] = neighbouringChannels(codesOf(group * 4));
-  if (kMayBeFlat && p.flatPitch.divisor != 1)
-    stageWords<kGroups, kMayBeFlat>(p, words, destination);
-  else
-    stageWords<kGroups, false>(p, words, destination);
+  withByteRows<kMayBeFlat>(p, destination, [&](const auto& rows) {
+#pragma unroll
+    for (int group = 0; group < kGroups; group += kByteMatrices) {
+      if (group + kByteMatrices <= kGroups)
+        ptx::storeMatricesTransposed(rows.matrices(group), words[group], words[group + 1], words[group + 2], words[group + 3]);
+      else
+        ptx::storeMatricesTransposed(rows.matrices(group), words[group], words[group + 1]);
+    }
+  });
+}
+
+/// The same where a residual is: codesOf(i, word) with its codes of these numbers. Each matrix is read, added to, and written in
+/// its place by the same warp.
+template <int kPixels, bool kMayBeFlat, class CodesOf>
+__device__ __forceinline__ void stageCodesOverResidual(const Params& p, uint32_t destination, CodesOf&& codesOf) {
+  constexpr int kGroups = kPixels / 8;
+  static_assert(kGroups % 2 == 0);
+  withByteRows<kMayBeFlat>(p, destination, [&](const auto& rows) {
+    constexpr bool kAhead = kPixels < 192;  // larger tiles leave no registers
+    uint32_t residual[2][kByteMatrices];    // of some groups and, under way, of the next
+    const auto load = [&](int group) {
+      uint32_t(&words)[kByteMatrices] = residual[group / kByteMatrices % 2];
+      if (group + kByteMatrices <= kGroups)
+        ptx::loadMatricesTransposed(words, rows.matrices(group));
+      else if (group < kGroups)
+        ptx::loadTwoMatricesTransposed(words, rows.matrices(group));
+    };
+    if constexpr (kAhead) load(0);
+#pragma unroll
+    for (int group = 0; group < kGroups; group += kByteMatrices) {
+      load(kAhead ? group + kByteMatrices : group);
+      uint32_t words[kByteMatrices];
+#pragma unroll
+      for (int i = 0; i < kByteMatrices && group + i < kGroups; ++i) {
+        const uint32_t own = ownChannels(residual[group / kByteMatrices % 2][i]);
+        words[i] = neighbouringChannels(codesOf((group + i) * 4, own));
+      }
+      if (group + kByteMatrices <= kGroups)
+        ptx::storeMatricesTransposed(rows.matrices(group), words[0], words[1], words[2], words[3]);
+      else
+        ptx::storeMatricesTransposed(rows.matrices(group), words[0], words[1]);
+    }
+  });
 }
 
 /// Sums as codes, after what leanBytes names: without the jumps of the other activations, of limits and of other types.
@@ -73,12 +130,13 @@ struct LeanCodes {
     for (int half = 0; half < 2; ++half) own.scale[half] *= lean.scale, own.bias[half] = lean.biasOf(own.bias[half]);
   }
 
+  /// `residual`: codes, where there is one.
   template <class Sum, int kRegisters>
-  __device__ __forceinline__ uint32_t of(const Sum (&d)[kRegisters], int first) const {
+  __device__ __forceinline__ uint32_t of(const Sum (&d)[kRegisters], int first, uint32_t residual = 0) const {
     float v[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) v[i] = own.applied(static_cast<float>(d[first + i]), first + i);
-    return lean.finished<kLean, kIntegers>(e, v, 0);
+    return lean.finished<kLean, kIntegers>(e, v, residual);
   }
 };
 

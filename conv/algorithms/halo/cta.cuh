@@ -39,7 +39,10 @@ struct Cta {
   /// for both.
   static constexpr bool kShares = kSharesOf;
   static constexpr bool kAnyInput = takesAnyInput(kEpilogue);
-  static constexpr bool kMayHaveFewSlices = kActivated && Kind::kElementBytes == 1;
+  static constexpr bool kMayHaveFewSlices = !kFull && Kind::kElementBytes == 1;
+  /// Of a thread. A lane that serves residuals of 8 bits needs more than 40.
+  static constexpr int kLoadingRegisters = kResidual && Kind::kElementBytes == 1 ? 56 : S::kLoadingRegisters;
+  static constexpr int kMultiplyingRegisters = multiplyingRegisters(S::kConsumers, kLoadingRegisters);
   static constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;  ///< boxes that a tile has for each patch
   static_assert(!kFull || !S::kOverBox, "the whole epilogue stages its output elsewhere");
   using ResidualPosition = std::conditional_t<kResidual, gemm::RingPosition, Nowhere>;

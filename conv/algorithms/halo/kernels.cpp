@@ -64,6 +64,17 @@ constexpr ShapeEntry kActivatedIntegerShapes[] = {SHIFTCONV_HALO_ACTIVATED_INTEG
 constexpr ShapeEntry kResidualShapes[] = {SHIFTCONV_HALO_RESIDUAL_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
+#define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE, STAGING) \
+  {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, #KIND, true},
+#define SHIFTCONV_HALO_PIXEL_ENTRY(KIND, NAME, BLOCKS, CHANNELS) \
+  {#NAME, BLOCKS, BLOCKS, BLOCKS * kBlockPixels, Separate, Own, 0, #KIND, true, false, CHANNELS},
+constexpr ShapeEntry kResidualFloatShapes[] = {SHIFTCONV_HALO_RESIDUAL_BYTES_SHAPES(
+    e4m3_e4m3, SHIFTCONV_HALO_ENTRY) SHIFTCONV_HALO_RESIDUAL_BYTES_PIXEL_SHAPES(e4m3_e4m3, SHIFTCONV_HALO_PIXEL_ENTRY)};
+constexpr ShapeEntry kResidualIntegerShapes[] = {SHIFTCONV_HALO_RESIDUAL_BYTES_SHAPES(s8_s8, SHIFTCONV_HALO_ENTRY)
+                                                     SHIFTCONV_HALO_RESIDUAL_BYTES_PIXEL_SHAPES(s8_s8, SHIFTCONV_HALO_PIXEL_ENTRY)};
+#undef SHIFTCONV_HALO_PIXEL_ENTRY
+#undef SHIFTCONV_HALO_ENTRY
+
 #define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE) {#NAME, FIRST, SECOND, N, SHARE, Own, 0, #KIND},
 constexpr ShapeEntry kHalfShapes[] = {SHIFTCONV_HALO_HALF_KERNELS(SHIFTCONV_HALO_ENTRY)};
 constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
@@ -79,6 +90,12 @@ bool isStaged(const Problem& p) {
   others.outScale = 1;
   others.outputZeroPoint = 0;
   return hasShortEpilogue(others) && (isByte || hasWholeRows(p));
+}
+
+/// Of 8-bit operands: a residual that the copy engine brings to where outputs of its type are staged.
+bool isStagedOverResidual(const Problem& p) {
+  const kernels::Lean lean = leanBytes(p);
+  return (lean == kernels::Lean::Residual || lean == kernels::Lean::SiluResidual) && hasWholeRows(p) && p.residualPitch() % 16 == 0;
 }
 
 /// The problem with rows of output that the copy engine can store.
@@ -123,6 +140,8 @@ std::vector<HaloModule> modulesOf(const Problem& p) {
     const HaloModule whole = areIntegers ? HaloModule::Integer : HaloModule::Float;
     if (bytesOf(p.inputType) == 1 && isStaged(p))
       return {areIntegers ? HaloModule::ActivatedInteger : HaloModule::ActivatedFloat, whole};
+    if (bytesOf(p.inputType) == 1 && isStagedOverResidual(p))
+      return {areIntegers ? HaloModule::ResidualInteger : HaloModule::ResidualFloat, whole};
     return {whole};
   }
   if (plainTypesRefusal("halo", withoutSilu(p), ResidualAdded::Yes).empty()) {
@@ -158,6 +177,10 @@ std::span<const ShapeEntry> shapesOf(HaloModule module) {
       return kResidualShapes;
     case HaloModule::ResidualPixels:
       return kResidualPixelShapes;
+    case HaloModule::ResidualFloat:
+      return kResidualFloatShapes;
+    case HaloModule::ResidualInteger:
+      return kResidualIntegerShapes;
     case HaloModule::Half:
       return kHalfShapes;
     case HaloModule::Float:

@@ -24,6 +24,8 @@ enum class HaloModule : uint8_t {
   ActivatedInteger,
   Residual,
   ResidualPixels,
+  ResidualFloat,
+  ResidualInteger,
   Half,
   Float,
   Integer
@@ -51,7 +53,7 @@ struct ShapeEntry {
   bool sharesBoxes = false;  ///< with the CTA of the neighbouring tile of channels
 
   /// With the whole epilogue.
-  bool isFull() const { return !kind.empty() && !activated; }
+  bool isFull() const { return !kind.empty() && !activated && !residual; }
   int consumers() const { return second == 0 ? 1 : mostConsumers; }
   /// Blocks of operand A of all of them.
   int blocks() const { return first + (consumers() - 1) * second; }
@@ -69,7 +71,10 @@ struct ShapeEntry {
   int pieces() const { return pixelsAreA() ? pixelPieces(pixelChannels) : std::max(first, second); }
   int pieceChannels() const { return pixelsAreA() ? pixelPieceChannels(pixelChannels) : kBlockChannels; }
   /// Of a piece with a residual, from pixel to pixel.
-  int64_t pieceRowBytes() const { return pixelsAreA() ? pixelRowBytes(pixelChannels, pixelOutputBytes()) : kRowBytes; }
+  int64_t pieceRowBytes() const {
+    if (pixelsAreA()) return pixelRowBytes(pixelChannels, pixelOutputBytes());
+    return residual && !kind.empty() ? stagedRowBytes(1) : kRowBytes;
+  }
   /// With pixels as operand A, of 8-bit operands, outputs have 8 bits, too.
   int32_t pixelOutputBytes() const { return kind.empty() ? 2 : 1; }
   int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }

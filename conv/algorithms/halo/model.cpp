@@ -49,7 +49,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const double activated = shape.kind.empty()             ? kActivatedClocksPerPixel
                            : isInteger(problem.inputType) ? kIntegersClocksPerPixel
                                                           : kBytesClocksPerPixel;
-  const bool isActivated = shape.activated || (shape.residual && problem.addsResidualLast());
+  const bool isActivated = shape.activated || (shape.residual && (problem.addsResidualLast() || !shape.kind.empty()));
   double epilogue = (kEpilogueClocksPerPixel + (isActivated ? activated : 0)) * shape.tileN * std::max(shape.first, shape.second);
   if (shape.pixelsAreA()) {
     epilogue = kPixelTileClocks + epilogue / shape.first * shape.channels() / kBlockChannels;
@@ -72,7 +72,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   }
   // Turned in shared memory and stored from registers, which nothing hides.
   if (shape.isFull()) epilogue *= problem.hasResidual() ? kFullWithResidual : kFull;
-  if (shape.isFull() && bytesOf(problem.inputType) == 1) epilogue *= kFullOfBytes;
+  if (shape.isFull() && !problem.hasResidual() && bytesOf(problem.inputType) == 1) epilogue *= kFullOfBytes;
   // Rows of outputs that are no multiple of 16 bytes leave element by element.
   if (shape.isFull() && problem.outputPitch() * g.outputBytes % 16 != 0) epilogue *= kSingleElements;
   if (p.split > 1) {

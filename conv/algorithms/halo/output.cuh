@@ -68,6 +68,15 @@ __device__ __forceinline__ void stageActivated(const Cta& cta, const typename Ct
         p, destination, [&, codes = ByteCodes<kIntegers>(e)](int i) { return codes.of(v[i], v[i + 1], v[i + 2], v[i + 3]); });
 }
 
+/// Of bytes, over a residual.
+template <Lean kLean, int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
+__device__ __forceinline__ void stageOverResidual(const Cta& cta, const typename Cta::Sum (&d)[kRegisters],
+                                                  const OwnChannelsOf<Cta>& own, uint32_t destination) {
+  const LeanCodes<std::is_same_v<typename Cta::Sum, int32_t>, kLean> codes(cta.params.full.epilogue, own);
+  stageCodesOverResidual<kPixels, kMayBeFlat>(cta.params, destination,
+                                              [&](int i, uint32_t residual) { return codes.of(d, i, residual); });
+}
+
 template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
 __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const OwnChannelsOf<Cta>& own,
                                       int32_t firstChannel, uint32_t destination) {
@@ -76,7 +85,12 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
     stageActivated<kPixels, kMayBeFlat>(cta, d, own, firstChannel, destination);
   else if constexpr (!Cta::kResidual)
     stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Bias>(cta.params, d, own, destination);
-  else if (Cta::S::kStageBlocks < 5 && cta.params.residual.afterSilu)
+  else if constexpr (Cta::Kind::kElementBytes == 1) {
+    if (cta.params.residual.afterSilu)
+      stageOverResidual<Lean::SiluResidual, kPixels, kMayBeFlat>(cta, d, own, destination);
+    else
+      stageOverResidual<Lean::Residual, kPixels, kMayBeFlat>(cta, d, own, destination);
+  } else if (Cta::S::kStageBlocks < 5 && cta.params.residual.afterSilu)
     stageBlock<Element, kPixels, kMayBeFlat, BlockForm::SiluResidual>(cta.params, d, own, destination);
   else
     stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Residual>(cta.params, d, own, destination);

@@ -59,7 +59,7 @@ __device__ __forceinline__ OwnChannelsOf<Cta> ownChannelsOf(const Cta& cta, int3
         if (channel + 8 * half < channels) own.bias[half] = halfNumber(bias, channel + 8 * half);
     }
   };
-  if constexpr (Cta::kActivated) {
+  if constexpr (Cta::kActivated || Cta::Kind::kElementBytes == 1) {
     const gemm::EpilogueParams& e = p.full.epilogue;
     if constexpr (Cta::Kind::kElementBytes == 1) loadScales(e, channel, own.scale);
     load(biasOf(e), e.columns);
@@ -105,7 +105,8 @@ struct SpreadChannels {
   __device__ __forceinline__ void load(const FullEpilogue& full, int32_t firstChannel) {
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i)
-      of[i].load(full.epilogue, full.lean == Lean::Rectified, firstChannel + i * 32 + static_cast<int32_t>(threadIdx.x % 32));
+      of[i].load(full.epilogue, full.lean == Lean::Rectified || full.lean == Lean::Residual,
+                 firstChannel + i * 32 + static_cast<int32_t>(threadIdx.x % 32));
   }
   __device__ __forceinline__ ByteChannel at(int first, uint32_t further) const {
     const auto lane = static_cast<int>(static_cast<uint32_t>(first % 32) + further);

@@ -88,7 +88,7 @@ struct FullEpilogue {
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
   int32_t positions = 0;          ///< of a tile, up to its last pixel
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
-  Lean lean = Lean::No;           ///< of kernels with an activation: of 8 bits Rectified, else one that has an activation
+  Lean lean = Lean::No;           ///< of kernels with an activation, and of 8 bits with a residual
 };
 
 /// What only kernels with a residual read. A tile of it comes to where its output will be staged.

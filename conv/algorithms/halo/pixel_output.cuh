@@ -173,24 +173,22 @@ __device__ void storeRows(const Cta& cta, const TileOrigin& origin, uint32_t sta
 }
 
 /// A warpgroup's tile, each piece through the buffer where its residual has come.
-template <class Cta, int kBlocks>
-__device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
-                                               const SpreadBias<Cta::S::kWidth>& own, const TileOrigin& origin, uint32_t consumer,
-                                               gemm::RingPosition& buffer) {
+template <class Cta, int kBlocks, class Own>
+__device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], const Own& own,
+                                               const TileOrigin& origin, uint32_t consumer, gemm::RingPosition& buffer) {
   using S = typename Cta::S;
   constexpr int kGroups = S::kWidth / 8, kOfPiece = S::kPieceChannels / 8;
   const auto& residuals = cta.control->residuals[consumer];
   const auto piece = [&]<int kPiece>() {
-    constexpr int kEnd = (kPiece + 1) * kOfPiece;
+    constexpr int kFirst = kPiece * kOfPiece, kEnd = kFirst + kOfPiece <= kGroups ? kFirst + kOfPiece : kGroups;
     residuals.awaitFull(buffer);
-    const auto stage = [&]<PixelForm kForm>() {
-      stagePixels<kForm, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, own, origin.channel,
-                                                                              cta.stagingAddress(consumer, buffer));
-    };
-    if (cta.params.residual.afterSilu)
-      stage.template operator()<PixelForm::Silu>();
+    const uint32_t staging = cta.stagingAddress(consumer, buffer);
+    if constexpr (Cta::Kind::kElementBytes == 1)
+      stagePixelBytes<kFirst / 2, kEnd / 2>(cta, d, own, staging);
+    else if (cta.params.residual.afterSilu)
+      stagePixels<PixelForm::Silu, kFirst, kEnd>(cta, d, own, origin.channel, staging);
     else
-      stage.template operator()<PixelForm::Bias>();
+      stagePixels<PixelForm::Bias, kFirst, kEnd>(cta, d, own, origin.channel, staging);
     ptx::fenceProxyAsyncShared();
     release(residuals.empty(buffer));
     buffer.advance(cta.params.residual.stagings);
@@ -215,7 +213,7 @@ __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlock
   if (leads) ptx::bulkWaitGroupRead<0>();  // site: staging_read
   ptx::namedBarrierSync(barrier, 128);     // site: staging_free
   if constexpr (Cta::Kind::kElementBytes == 1) {
-    stagePixelBytes(cta, d, own, staging);
+    stagePixelBytes<0, S::kWidth / 16>(cta, d, own, staging);
   } else if constexpr (Cta::kActivated) {
     if (p.full.lean == Lean::Silu)
       stagePixels<PixelForm::Silu, 0, kGroups>(cta, d, own, origin.channel, staging);

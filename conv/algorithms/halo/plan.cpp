@@ -15,6 +15,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/limits.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -93,14 +94,8 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
 }
 
 layout::MapType mapTypeOf(const Problem& p) {
-  switch (bytesOf(p.inputType)) {
-    case 1:
-      return layout::MapType::U8;
-    case 4:
-      return layout::MapType::F32;
-    default:
-      return elementMapType(p);
-  }
+  const int64_t bytes = bytesOf(p.inputType);
+  return bytes == 1 ? layout::MapType::U8 : bytes == 4 ? layout::MapType::F32 : elementMapType(p);
 }
 
 constexpr int32_t kMostSharing = 3;  ///< offers of pairs that share boxes, the best by the model; it tells them from others badly
@@ -164,7 +159,7 @@ bool inputShouldLeaveFirst(const Geometry& g, double bytes, const device::Proper
 /// Params::lastSlices, of so many bytes in the last chunk.
 int32_t lastSlicesOf(const ShapeEntry& shape, int32_t chunks, int64_t bytes) {
   const auto slices = static_cast<int32_t>(ceilDivide(bytes, kRowBytes / kChunkSlices));
-  if (!shape.kind.empty()) return shape.activated && chunks == 1 ? slices : kChunkSlices;
+  if (!shape.kind.empty()) return !shape.isFull() && chunks == 1 ? slices : kChunkSlices;
   return shape.pixelsAreA() && slices <= kChunkSlices / 2 ? kChunkSlices / 2 : kChunkSlices;
 }
 
@@ -204,8 +199,9 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
 
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const int64_t tilesPerCta = ceilDivide(pixelTiles * channelTiles * split, multiprocessors);
-  if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0 && !shape.sharesBoxes, tilesPerCta, plan))
-    return false;
+  // A CTA for each tile of channels: of more than there are multiprocessors, the last would have the card for themselves.
+  const bool mayStay = split == 1 && shape.tail == 0 && !shape.sharesBoxes && (g.groups > 1 || channelTiles <= multiprocessors);
+  if (!fitShared(shape, properties.sharedBytesPerBlock, mayStay, tilesPerCta, plan)) return false;
   if (split > 1) {
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
     const int64_t owned = ceilDivide(shape.consumers(), split);  // warpgroups whose sums a rank receives, at most
@@ -332,12 +328,12 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
                      static_cast<uint32_t>(params.halves ? params.tileRows / 2 : params.tileRows)};
 
   plan.residual = plan.output;
-  const uint64_t residualPixelBytes = static_cast<uint64_t>(problem.residualPitch()) * 2;
+  const uint64_t residualPixelBytes = u(problem.residualPitch() * g.outputBytes);
   for (uint64_t& stride : plan.residual.strides) stride = stride * residualPixelBytes / outputPixelBytes;
   const auto& box = plan.output.box;
   params.residual.beta = problem.beta;
   params.residual.afterSilu = shape.residual && problem.addsResidualLast();
-  params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
+  params.residual.bytes = box[0] * box[1] * box[2] * box[3] * static_cast<uint32_t>(g.outputBytes);
 
   const std::string_view epilogue = shape.residual      ? "residual_"
                                     : shape.activated   ? "activated_"
@@ -348,6 +344,7 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
   if (byThreads) storeByThreads(g, plan);
   if (shape.activated) params.full.epilogue = epilogueOf(problem), params.full.lean = leanActivated(problem);
+  if (plan.addsResidualOfBytes()) params.full.epilogue = epilogueOf(problem), params.full.lean = leanBytes(problem);
   if (shape.isFull() || byThreads) {
     FullEpilogue& full = params.full;
     full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));

@@ -52,7 +52,10 @@ struct HaloPlan {
   /// The copy engine stores the output.
   bool storesTiles() const { return module != HaloModule::Half && module != HaloModule::Float && module != HaloModule::Integer; }
   /// As the copy engine brings it.
-  bool addsResidual() const { return module == HaloModule::Residual || module == HaloModule::ResidualPixels; }
+  bool addsResidual() const {
+    return module == HaloModule::Residual || module == HaloModule::ResidualPixels || addsResidualOfBytes();
+  }
+  bool addsResidualOfBytes() const { return module == HaloModule::ResidualFloat || module == HaloModule::ResidualInteger; }
   std::string describe() const;
   std::vector<std::string> warpRoles() const;
 };

@@ -21,6 +21,14 @@ enum class PixelShare { Common, Separate };
 /// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
 enum class Staging { Own, OverBox };
 
+/// Of a thread that multiplies, where one that loads has `loading`. setmaxnreg moves what a CTA has at its launch: with
+/// __launch_bounds__ of a CTA a multiprocessor that is an equal share of its 65536 registers for each thread, in steps of 8. Who
+/// claims more waits for ever (observed on an H200).
+constexpr int multiplyingRegisters(int consumers, int loading) {
+  const int warpgroups = 1 + consumers, atLaunch = 65536 / (128 * warpgroups) / 8 * 8;
+  return (warpgroups * atLaunch - loading) / consumers / 8 * 8;
+}
+
 /// Weights are operand A: its rows are output channels, and operand B's are pixels. The third warpgroup is as the second.
 template <int kFirst, int kSecond, int kN, PixelShare kShare, Staging kStaging, int kTailPixels = 0,
           int kMultiplying = kSecond == 0 ? 1 : 2>
@@ -43,9 +51,8 @@ struct Shape {
   static constexpr int kFirstPieces = kFirst, kSecondPieces = kSecond;  ///< in which a warpgroup stages its tile: channel blocks
   static constexpr int kPieceChannels = kBlockChannels;
   static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);  ///< warps that release a box
-  // Of a thread; all warpgroups share 512. The loading lane that also stores needs more; three others leave so many.
-  static constexpr int kLoadingRegisters = kOverBox || kConsumers == 3 ? 56 : 40;
-  static constexpr int kMultiplyingRegisters = (512 - kLoadingRegisters) / kConsumers / 8 * 8;
+  static constexpr int kLoadingRegisters =
+      kOverBox || kConsumers == 3 ? 56 : 40;  ///< more for one that also stores; so many are left
   static_assert(!kSeparate || kFirst == kSecond, "warpgroups that own pixels share the weights");
   static_assert(!kOverBox || (kFirst == 1 && kStageBlocks == 1), "a slot takes the output of one channel block");
   static_assert(kTail == 0 || (kShare == PixelShare::Common && !kOverBox && kFirst == 1 && kTail % 8 == 0),
@@ -71,7 +78,7 @@ struct PixelShape {
   static constexpr int kThreads = 128 * (1 + kConsumers);
   static constexpr uint32_t kStageBytes = kChannels * kRowBytes;
   static constexpr int kBoxReaders = 4;
-  static constexpr int kLoadingRegisters = 40, kMultiplyingRegisters = 232;
+  static constexpr int kLoadingRegisters = 40;
   static constexpr int kPixelOutputBytes = kOutputBytes;
   static constexpr uint32_t kStagedRowBytes = pixelRowBytes(kChannels, kOutputBytes);
   static constexpr uint32_t kPieceBytes = kTileN * kStagedRowBytes,

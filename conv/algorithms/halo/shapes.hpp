@@ -181,6 +181,23 @@
   X(KIND, m128x2_k32, 2, 32)                                     \
   X(KIND, m128x2_k64, 2, 64)                                     \
   X(KIND, m64x2_k96, 1, 96)
+// With a residual, of 8-bit operands: of each of the tiles above that differ most. X as above.
+#define SHIFTCONV_HALO_RESIDUAL_BYTES_SHAPES(KIND, X)    \
+  X(KIND, k64_n32, 1, 0, 32, Common, Own)                \
+  X(KIND, k64_n64, 1, 0, 64, Common, Own)                \
+  X(KIND, k64x2_n128, 1, 1, 128, Separate, Own)          \
+  X(KIND, k64x2_n224_over, 1, 1, 224, Separate, OverBox) \
+  X(KIND, k128_n128, 1, 1, 128, Common, Own)             \
+  X(KIND, k128_n160, 1, 1, 160, Common, Own)             \
+  X(KIND, k128_n192, 1, 1, 192, Common, Own)             \
+  X(KIND, k128_n224, 1, 1, 224, Common, Own)
+#define SHIFTCONV_HALO_RESIDUAL_BYTES_PIXEL_SHAPES(KIND, X) \
+  X(KIND, m128x2_k16, 2, 16)                                \
+  X(KIND, m128x2_k32, 2, 32)                                \
+  X(KIND, m64x2_k64, 1, 64)                                 \
+  X(KIND, m128x2_k64, 2, 64)                                \
+  X(KIND, m64x2_k96, 1, 96)                                 \
+  X(KIND, m64x2_k160, 1, 160)
 #define SHIFTCONV_HALO_ACTIVATED_FLOAT_WIDE_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_WIDE_SHAPES(e4m3_e4m3, X)
 #define SHIFTCONV_HALO_ACTIVATED_INTEGER_WIDE_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_WIDE_SHAPES(s8_s8, X)
 #define SHIFTCONV_HALO_ACTIVATED_FLOAT_PIXEL_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_PIXEL_SHAPES(e4m3_e4m3, X)

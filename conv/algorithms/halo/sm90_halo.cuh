@@ -24,7 +24,7 @@
 //    divide. Boxes, rings and weights are the same; slices of a last chunk that are zeros are left out.
 //  - An activation, alpha, scales of channels and a bias act on the sums in their registers
 //    (Epilogue::Activated): kernels of their own, too.
-//  - A residual of the operands' type comes by the copy engine to where the output will be staged (Epilogue::Residual): kernels of
+//  - A residual of the output's type comes by the copy engine to where the output will be staged (Epilogue::Residual): kernels of
 //    their own, as the others are to stay as short as they are.
 //  - Where every tile has whole images, the last rows of output find nothing under the last filter row, and its taps leave them out
 //    (Shape::kTail): of nine taps on 7 x 7 images 5 %.
@@ -79,7 +79,7 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
     } else {
       heldBox = multiplyTaps(cta, d, box, weight, consumer, firstBlock, tile == lagTile);
     }
-    if constexpr (Cta::kFull || Cta::kActivated || S::kPixelsAreA) hold(d);
+    if constexpr (Cta::kFull || Cta::kActivated || Cta::Kind::kElementBytes == 1 || S::kPixelsAreA) hold(d);
     const bool splits = !Cta::kShares && p.split > 1;
     if (splits) ptx::clusterBarrierSync();  // nobody multiplies any more: the rings are free for sums
     if constexpr (!Cta::kFull && S::kMayHalve && !Cta::kShares) {
@@ -117,7 +117,7 @@ __device__ void runRoles(const Cta& cta) {
   using S = typename Cta::S;
   const uint32_t warpgroup = ptx::warpgroupIndex();
   if (warpgroup == 0) {
-    if constexpr (S::kConsumers > 1) ptx::releaseRegistersDownTo<S::kLoadingRegisters>();
+    if constexpr (S::kConsumers > 1) ptx::releaseRegistersDownTo<Cta::kLoadingRegisters>();
     const uint32_t warp = threadIdx.x / 32;
     if (warp == 0 && ptx::electOne()) prepareBoxes(cta);
     if (warp == 1 && ptx::electOne()) prepareWeights(cta);
@@ -137,7 +137,7 @@ __device__ void runRoles(const Cta& cta) {
     if (Cta::kShares || cta.params.split > 1) ptx::clusterBarrierSync();  // see multiply; site: loaders_meet_cluster
     if (serves && ptx::electOne()) serveResiduals(cta, warp - 2);
   } else {
-    if constexpr (S::kConsumers > 1) ptx::claimRegistersUpTo<S::kMultiplyingRegisters>();
+    if constexpr (S::kConsumers > 1) ptx::claimRegistersUpTo<Cta::kMultiplyingRegisters>();
     prepareShared(cta);
     if (cta.params.boxesDiffer) ptx::namedBarrierArrive(kZeroed, S::kThreads);
     ptx::namedBarrierSync(kBegin, S::kThreads);

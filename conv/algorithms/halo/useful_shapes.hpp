@@ -22,7 +22,7 @@ namespace shiftconv::plan::sm90::halo {
 /// block each share a box.
 inline bool suits(const ShapeEntry& shape, const Geometry& g) {
   const int64_t tile = shape.channels();
-  const bool isPair = g.elementBytes == 1 && shape.activated && !shape.pixelsAreA() && shape.first == 1 && shape.second == 1;
+  const bool isPair = g.elementBytes == 1 && !shape.isFull() && !shape.pixelsAreA() && shape.first == 1 && shape.second == 1;
   if (g.groups > 1 && tile != kBlockChannels && !(isPair && tile == 2 * kBlockChannels)) return false;
   if (!shape.pixelsAreA()) return true;
   const bool isByte = shape.pixelOutputBytes() == 1;
