@@ -14,11 +14,11 @@ constexpr uint32_t kStep = 8, kMostOfAThread = 256;  ///< as setmaxnreg counts
 uint32_t launchRegisters(const ptx::PerformanceDirectives& directives, uint32_t registersPerMultiprocessor) {
   if (directives.maximumRegisters) return *directives.maximumRegisters;
   const auto& threads = directives.requiredThreads ? directives.requiredThreads : directives.maximumThreads;
-  if (!threads) return 0;
+  if (!threads || !directives.minimumCtas) return 0;
   uint64_t warps = 1;
   for (const uint32_t extent : *threads) warps *= extent;
   warps = std::max<uint64_t>(1, (warps + kWarpLanes - 1) / kWarpLanes);
-  const uint64_t ofAThread = registersPerMultiprocessor / (warps * kWarpLanes * std::max(1u, directives.minimumCtas.value_or(1)));
+  const uint64_t ofAThread = registersPerMultiprocessor / (warps * kWarpLanes * std::max(1u, *directives.minimumCtas));
   return std::min(static_cast<uint32_t>(ofAThread / kStep * kStep), kMostOfAThread);
 }
 
@@ -38,8 +38,9 @@ bool RegisterPool::hold(size_t warp, uint32_t count) {
 
 std::string RegisterPool::describe(uint32_t count) const {
   return fmt::format(
-      "{} registers for each of its threads; of the {} for each thread that its CTA was launched with, all warps but it leave {} "
-      "(setmaxnreg)",
+      "{} registers for each of its threads (setmaxnreg). Its CTA was launched with {} for each thread; its warps have given back "
+      "{} "
+      "more than they have claimed",
       count, atLaunch_, free_);
 }
 

@@ -1,8 +1,8 @@
 // The registers that setmaxnreg moves between the warps of a CTA (PTX ISA 9.0, 9.7.19.5): those that it was launched with.
 //
-// How many that is decides ptxas, not PTX. With .maxnreg it is what that says; with .maxntid or .reqntid all that as many CTAs as
-// .minnctapersm says leave each thread, in steps of 8 (kernels of 384 threads are assembled with 168, of 512 with 128). With
-// neither they are unlimited here, and ptxas ignores setmaxnreg.
+// How many that is, ptxas decides. With .maxnreg it is what that says. With .minnctapersm and .maxntid or .reqntid it is all that
+// so many CTAs leave each thread, in steps of 8: kernels of 384 threads are assembled with 168, of 512 with 128. With less than
+// that ptxas ignores setmaxnreg ("unable to determine register count at entry", observed with 13.0), and so it never waits here.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@
 namespace shiftconv::kernels::halo {
 
 /// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine; alpha, scales of channels, a bias
-/// and an activation besides; bias, ReLU and a residual of that type, which the copy engine brings; or
-/// gemm::EpilogueParams.
+/// and an activation besides; bias, ReLU and a residual of the output's type, which the copy engine brings, of 8 bits also alpha,
+/// scales and an output scale; or gemm::EpilogueParams.
 enum class Epilogue { Plain, Activated, Residual, Full };
 /// Whether its kernels also take planes and inputs in two tensors: but the plain ones, which are as short as they can be.
 constexpr bool takesAnyInput(Epilogue epilogue) { return epilogue != Epilogue::Plain; }
@@ -21,9 +21,9 @@ enum class PixelShare { Common, Separate };
 /// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
 enum class Staging { Own, OverBox };
 
-/// Of a thread that multiplies, where one that loads has `loading`. setmaxnreg moves what a CTA has at its launch: with
-/// __launch_bounds__ of a CTA a multiprocessor that is an equal share of its 65536 registers for each thread, in steps of 8. Who
-/// claims more waits for ever (observed on an H200).
+/// Registers of a thread that multiplies, where one that loads keeps `loading`. setmaxnreg only moves what a CTA was launched with.
+/// With __launch_bounds__(threads, 1) each thread begins with an equal share of the 65536 of a multiprocessor, in steps of 8. A
+/// claim beyond that waits for ever (observed on an H200).
 constexpr int multiplyingRegisters(int consumers, int loading) {
   const int warpgroups = 1 + consumers, atLaunch = 65536 / (128 * warpgroups) / 8 * 8;
   return (warpgroups * atLaunch - loading) / consumers / 8 * 8;

@@ -181,7 +181,7 @@
   X(KIND, m128x2_k32, 2, 32)                                     \
   X(KIND, m128x2_k64, 2, 64)                                     \
   X(KIND, m64x2_k96, 1, 96)
-// With a residual, of 8-bit operands: of each of the tiles above that differ most. X as above.
+// With a residual of 8 bits: those of the tiles above that differ most.
 #define SHIFTCONV_HALO_RESIDUAL_BYTES_SHAPES(KIND, X)    \
   X(KIND, k64_n32, 1, 0, 32, Common, Own)                \
   X(KIND, k64_n64, 1, 0, 64, Common, Own)                \

@@ -103,10 +103,12 @@ void registerPool(FormRun& run) {
   // 65536 registers are 168 for each of 384 threads, in steps of 8, and 128 for each of 512.
   for (const Case& c :
        {Case{".maxntid 384 .minnctapersm 1", 384, 40, 232, false}, Case{".maxntid 384 .minnctapersm 1", 384, 48, 232, true},
-        Case{".maxntid 384", 384, 56, 224, false}, Case{".maxntid 384", 384, 64, 224, true},
-        Case{".reqntid 512", 512, 56, 152, false}, Case{".reqntid 512", 512, 64, 152, true},
+        Case{".maxntid 384 .minnctapersm 1", 384, 56, 224, false}, Case{".maxntid 384 .minnctapersm 1", 384, 64, 224, true},
+        Case{".reqntid 512 .minnctapersm 1", 512, 56, 152, false}, Case{".reqntid 512 .minnctapersm 1", 512, 64, 152, true},
         Case{".maxntid 384 .minnctapersm 2", 384, 40, 96, false}, Case{".maxntid 384 .minnctapersm 2", 384, 56, 96, true},
-        Case{".maxnreg 104", 256, 80, 128, false}, Case{".maxnreg 104", 256, 88, 128, true}, Case{"", 256, 128, 256, false}}) {
+        Case{".maxnreg 104", 256, 80, 128, false}, Case{".maxnreg 104", 256, 88, 128, true},
+        // ptxas ignores these
+        Case{".maxntid 384", 384, 200, 232, false}, Case{"", 256, 128, 256, false}}) {
     std::string text =
         kernel(fmt::format("setp.lt.u32 %p1, %r1, 128; @%p1 bra A; setmaxnreg.inc.sync.aligned.u32 {}; bra J; A: "
                            "setmaxnreg.dec.sync.aligned.u32 {}; J: st.global.u32 [%rd2], %r1;",
