@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -42,11 +43,8 @@ double geomean(const std::vector<double>& values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
-/// In a batch of fewer layers a single choice decides.
-constexpr size_t kFewestLayers = 10;
-
-/// 1 where the geometric mean of the regrets of a batch, or of all layers, is above `mostRegret`.
-int run(const std::string& path, const std::string& dump, double mostRegret, bool worst) {
+/// 1 where the geometric mean of the regrets of a batch of at least `fewestLayers`, or of all layers, is above `mostRegret`.
+int run(const std::string& path, const std::string& dump, double mostRegret, size_t fewestLayers, bool worst) {
   std::ifstream file(path);
   if (!file) {
     fmt::print(stderr, "cannot read {}\n", path);
@@ -103,7 +101,7 @@ int run(const std::string& path, const std::string& dump, double mostRegret, boo
   std::vector<double> all;
   for (const auto& [batch, values] : regrets) {
     all.insert(all.end(), values.begin(), values.end());
-    within = within && (values.size() < kFewestLayers || geomean(values) <= mostRegret);
+    within = within && (values.size() < fewestLayers || geomean(values) <= mostRegret);
     fmt::print("batch {}: regret {:.3f} over {} layers, 95 % below {:.2f}, worst {:.2f}\n", batch, geomean(values), values.size(),
                at(values, 0.95), at(values, 1));
   }
@@ -136,14 +134,15 @@ int printPlans(const std::string& path) {
 int main(int argc, char** argv) {
   std::string rows, dump, problems;
   double mostRegret = 1e9;
+  uint32_t fewestLayers = 1;
   bool worst = false;
   command_line::Parser parser("the planner's estimates beside measured times");
   parser.option("--rows", rows, "JSON file of `networks`");
   parser.option("--problems", problems, "a problem a line: prints each algorithm's best candidate and estimate, the choice first");
   parser.option("--dump", dump, "a table: layer, candidate, measured and modelled microseconds, and what correction trees see");
-  parser.option("--most-regret", mostRegret,
-                "exit status 1 where the regret of a batch of at least 10 layers, or of all layers, is above it");
+  parser.option("--most-regret", mostRegret, "exit status 1 where the regret of a batch, or of all layers, is above it");
+  parser.option("--fewest-layers", fewestLayers, "batches of fewer layers count only among all (1)");
   parser.flag("--worst", worst, "layers whose choice loses more than a quarter");
   if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
-  return problems.empty() ? run(rows, dump, mostRegret, worst) : printPlans(problems);
+  return problems.empty() ? run(rows, dump, mostRegret, fewestLayers, worst) : printPlans(problems);
 }
