@@ -133,17 +133,22 @@ LoadedModule::~LoadedModule() {
 }
 
 std::shared_ptr<const LoadedModule> Emulator::load(std::string_view ptx, std::string name) {
-  const DefaultFloatEnvironment environment;  // literals are rounded
-  ptx::Module parsed = ptx::parseModule(ptx, std::move(name));
-  isa::addGridWorkspace(parsed);
   auto module = std::shared_ptr<LoadedModule>(new LoadedModule);
   module->memory_ = &impl_->memory;
+  if (module->decoded_ = decodedModules().find(ptx, name); module->decoded_) return module;
+  const DefaultFloatEnvironment environment;  // literals are rounded
+  ptx::Module parsed = ptx::parseModule(ptx, name);
+  isa::addGridWorkspace(parsed);
   const uint64_t bytes = isa::globalImageBytes(parsed);
   if (bytes != 0) module->globalBase_ = impl_->memory.allocate(bytes);
-  module->program_ = isa::compileUsable(std::move(parsed), module->globalBase_, instructionSet(), module->refusals_);
+  auto decoded = std::make_shared<DecodedModule>();
+  decoded->program = isa::compileUsable(std::move(parsed), module->globalBase_, instructionSet(), decoded->refusals);
+  module->decoded_ = decoded;
   if (bytes != 0) {
-    const std::vector<std::byte>& image = module->program_->globalImage;
+    const std::vector<std::byte>& image = decoded->program->globalImage;
     std::memcpy(impl_->memory.access(module->globalBase_, image.size(), 1, true), image.data(), image.size());
+  } else {
+    decodedModules().keep(ptx, name, std::move(decoded));
   }
   return module;
 }
@@ -167,7 +172,7 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   hazards::Reporter reporter(options.hazards, options.severities);
   const Watched watched(*this, reporter, options,
                         {.name = kernel->source->name,
-                         .program = module.program_,
+                         .program = module.decoded_->program,
                          .grid = extent(checked.grid),
                          .cluster = extent(checked.cluster),
                          .warpsPerCta = warpsOf(checked.block),

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "common/emulator/counters.hpp"
+#include "common/emulator/decoded_modules.hpp"
 #include "common/emulator/error.hpp"
-#include "common/emulator/isa/decoder.hpp"
-#include "common/emulator/isa/refusals.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/options.hpp"
@@ -43,20 +42,20 @@ class LaunchFailure : public EmulatorError {
 /// A loaded module. Keeps its global variables alive.
 class LoadedModule {
  public:
-  const isa::Program& program() const { return *program_; }
+  const isa::Program& program() const { return *decoded_->program; }
   /// Why the kernel cannot be launched: instructions that it may reach and the machine lacks; nullptr: it can.
   const EmulatorError* refusal(std::string_view kernel) const {
-    const auto found = refusals_.kernels.find(kernel);
-    return found == refusals_.kernels.end() ? nullptr : &found->second;
+    const auto& refused = decoded_->refusals.kernels;
+    const auto found = refused.find(kernel);
+    return found == refused.end() ? nullptr : &found->second;
   }
   ~LoadedModule();
 
  private:
   friend class Emulator;
-  std::shared_ptr<isa::Program> program_;
+  std::shared_ptr<const DecodedModule> decoded_;
   machine::GlobalMemory* memory_ = nullptr;
   uint64_t globalBase_ = 0;
-  isa::ModuleRefusals refusals_;
 };
 
 /// Thread safe: several host threads may launch on one emulator at once. The floating-point environment of the caller has no effect
@@ -69,8 +68,9 @@ class Emulator {
   machine::GlobalMemory& memory();
   /// What has happened to global memory, for the hazard checker; kept from the first call on.
   hazards::GlobalShadow& shadow();
-  /// Parses, decodes and lays out the module. Kernels that may reach an instruction that the machine lacks are refused when they
-  /// are launched. Throws EmulatorError, also when that leaves no kernel.
+  /// Parses, decodes and lays out the module; without global variables once in a process, as long as it is among the last ones.
+  /// Kernels that may reach an instruction that the machine lacks are refused when they are launched. Throws EmulatorError, also
+  /// when that leaves no kernel.
   std::shared_ptr<const LoadedModule> load(std::string_view ptx, std::string name);
   /// Runs a kernel to completion. `arguments[i]` points at the value of parameter i. `observe` makes whoever watches each cluster;
   /// the hazard checker must be off then. Throws EmulatorError, or LaunchFailure.

@@ -270,7 +270,7 @@ TEST(ExecutedLines, AreThoseThatAWarpComesTo) {
 TEST(Judge, LeavesOutTrialsThatDoNotComeToTheMutant) {
   const Subject subject = branchingSubject();
   std::vector<std::string> alarms;
-  const Baseline baseline = runUnchanged(subject, alarms);
+  const Baseline baseline = runUnchanged(subject, alarms, Thoroughness::EverySchedule);
   EXPECT_TRUE(alarms.empty()) << alarms.front();
   const auto judgeWith = [&](std::string_view original, std::string_view replacement, const Baseline& trials, uint32_t line) {
     std::string mutant = subject.ptx;

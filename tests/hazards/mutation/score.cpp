@@ -70,10 +70,10 @@ const char* toString(Verdict verdict) {
 
 using BaselineByKernel = std::map<std::string, Baseline>;
 
-BaselineByKernel runCorrectKernels(const std::vector<Subject>& subjects, unsigned threads, Score& score) {
+BaselineByKernel runCorrectKernels(const std::vector<Subject>& subjects, unsigned threads, Thoroughness thoroughness, Score& score) {
   std::vector<Baseline> baselines(subjects.size());
   std::vector<std::vector<std::string>> alarms(subjects.size());
-  inParallel(subjects.size(), threads, [&](size_t i) { baselines[i] = runUnchanged(subjects[i], alarms[i]); });
+  inParallel(subjects.size(), threads, [&](size_t i) { baselines[i] = runUnchanged(subjects[i], alarms[i], thoroughness); });
   BaselineByKernel byKernel;
   for (size_t i = 0; i < subjects.size(); ++i) {
     byKernel[subjects[i].kernel] = std::move(baselines[i]);
@@ -253,7 +253,9 @@ int run(const Arguments& arguments) {
 
   Score score;
   const Equivalents equivalents = readEquivalents();
-  const BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, score);
+  // Of a sample the engines' own tests have run the unchanged kernels under the other schedules.
+  const auto thoroughness = arguments.sample ? Thoroughness::TwoSchedules : Thoroughness::EverySchedule;
+  const BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, thoroughness, score);
   if (!set.onlyByHand) {
     const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set, arguments);
     printMechanicalMutants(mechanical, score);

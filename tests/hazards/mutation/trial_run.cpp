@@ -45,13 +45,17 @@ std::string noticedBy(const EmulatorError& error) {
 
 std::string firstLine(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
+std::span<const Schedule> schedulesOf(Thoroughness thoroughness) {
+  return std::span(kSchedules).first(thoroughness == Thoroughness::EverySchedule ? 4 : 2);
+}
+
 }  // namespace
 
-Baseline runUnchanged(const Subject& subject, std::vector<std::string>& alarms) {
+Baseline runUnchanged(const Subject& subject, std::vector<std::string>& alarms, Thoroughness thoroughness) {
   Baseline baseline(subject.trials.size());
   const auto loaded = subject.load(subject.ptx);
   for (size_t trial = 0; trial < subject.trials.size(); ++trial) {
-    for (const Schedule& schedule : kSchedules) {
+    for (const Schedule& schedule : schedulesOf(thoroughness)) {
       const std::string run = fmt::format("{}, {}, {} schedule", subject.kernel, subject.trials[trial], schedule.name);
       try {
         const Observation seen = loaded->run(trial, optionsFor(schedule, emulator::HazardMode::Warn));
@@ -79,7 +83,7 @@ Judgement judge(const Subject& subject, std::string_view mutantPtx, uint32_t mut
             [&](size_t a, size_t b) { return baseline[a].instructionLimit < baseline[b].instructionLimit; });
   const auto loaded = subject.load(mutantPtx);
   Judgement judgement;
-  for (const Schedule& schedule : std::span(kSchedules).first(thoroughness == Thoroughness::EverySchedule ? 4 : 2)) {
+  for (const Schedule& schedule : schedulesOf(thoroughness)) {
     for (const size_t trial : trials) {
       const std::string run = fmt::format("{} schedule, {}", schedule.name, subject.trials[trial]);
       try {

@@ -29,14 +29,14 @@ struct TrialBaseline {
 };
 using Baseline = std::vector<TrialBaseline>;  ///< of all trials of a subject
 
-/// Runs the unchanged subject under every schedule. A false alarm is a run in which the machine reports anything; they are
-/// added to `alarms`, wrong results as well.
-Baseline runUnchanged(const Subject& subject, std::vector<std::string>& alarms);
-
 enum class Thoroughness : uint8_t {
   EverySchedule,  ///< all trials under the latest schedule, then under the earliest and two random ones
   TwoSchedules,   ///< the latest and a random one
 };
+
+/// Runs the unchanged subject. A false alarm is a run in which the machine reports anything; they are added to `alarms`, wrong
+/// results as well.
+Baseline runUnchanged(const Subject& subject, std::vector<std::string>& alarms, Thoroughness thoroughness);
 
 /// Runs a mutant until it is detected, the shortest trials first. `mutatedLine`: the only line of the PTX that differs, whose
 /// mutant needs no trial that does not come to it; 0: there are others. Throws EmulatorError when its text is no legal program.
