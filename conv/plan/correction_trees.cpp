@@ -39,6 +39,7 @@ constexpr CorrectionTrees kTreesOf[] = {
 /// Without a branch: where a candidate goes cannot be guessed, and a processor that need not guess follows many at once.
 float leafOf(const Tree& tree, const CorrectionFeatures& features) {
   size_t i = 0;
+#pragma GCC unroll 7
   for (size_t level = 0; level < Tree::kDepth; ++level)
     i = 2 * i + 1 + static_cast<size_t>(features[tree.features[i]] > tree.thresholds[i]);
   return tree.leaves[i - Tree::kNodes];
