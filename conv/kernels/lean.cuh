@@ -29,8 +29,8 @@ __device__ __forceinline__ bool withLean(const LeanFlags& lean, Body&& body) {
     body(LeanTag<Lean::Residual>());
     return true;
   }
-  if (lean.hardSwish) {
-    body(LeanTag<Lean::HardSwish>());
+  if (lean.ramp) {
+    body(LeanTag<Lean::Ramp>());
     return true;
   }
   if (lean.clamp) {
@@ -46,11 +46,12 @@ __device__ __forceinline__ bool withLean(const LeanFlags& lean, Body&& body) {
 
 /// What comes before packing, but for a residual, which is added before ReLU or after SiLU. kMostSilu: see silu.
 template <Lean kLean, int32_t kMostSilu = 4, int32_t kCount>
-__device__ __forceinline__ void activateLean(float (&v)[kCount]) {
+__device__ __forceinline__ void activateLean(const gemm::EpilogueParams& e, float (&v)[kCount]) {
   if constexpr (kLean == Lean::Silu || kLean == Lean::SiluResidual) gemm::silu<kMostSilu>(v);
-  if constexpr (kLean == Lean::HardSwish) {
+  if constexpr (kLean == Lean::Ramp) {
+    const gemm::Ramp ramp(e);
 #pragma unroll
-    for (float& one : v) one = gemm::hardSwishOf(one);
+    for (float& one : v) one = ramp.of(one);
   }
 }
 /// What comes after it; `least`: of leastPair, as the activation says.
@@ -70,7 +71,7 @@ template <class Element, Lean kLean, int32_t kMostSilu = 4, int32_t kCount>
 __device__ __forceinline__ void packLean(const gemm::EpilogueParams& e, uint32_t least, float (&v)[kCount],
                                          const uint32_t (&residual)[kCount / 2], uint32_t (&packed)[kCount / 2]) {
   static_assert(kLean != Lean::No);
-  activateLean<kLean, kMostSilu>(v);
+  activateLean<kLean, kMostSilu>(e, v);
   if constexpr (kAddsResidual<kLean>) {
 #pragma unroll
     for (int32_t i = 0; i < kCount; i += 2) addResidual<Element>(v[i], v[i + 1], e.beta, residual[i / 2]);

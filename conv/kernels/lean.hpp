@@ -18,7 +18,7 @@ enum class Lean : uint8_t {
   Rectified,  ///< ReLU or nothing; of 8 bits isLeanBytes
   Residual,   ///< a residual of the output's type, then ReLU or nothing
   Silu,
-  HardSwish,
+  Ramp,          ///< hard swish or leaky ReLU (gemm::Ramp); in `halo` also scales, with limits or nothing
   Clamp,         ///< between numbers of the output's type
   SiluResidual,  ///< SiLU, then a residual of the output's type (the blocks of YOLO)
 };
@@ -29,7 +29,7 @@ inline constexpr bool kAddsResidual = kLean == Lean::Residual || kLean == Lean::
 /// The same as a kernel asks for it: one flag after the other, the most frequent case first. Comparisons of one value would become
 /// a switch that asks for this case last: layers of 2 us with it took 2 % longer, on an H200.
 struct LeanFlags {
-  bool rectified = false, silu = false, residual = false, hardSwish = false, clamp = false, siluResidual = false;
+  bool rectified = false, silu = false, residual = false, ramp = false, clamp = false, siluResidual = false;
 
   constexpr LeanFlags() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): the same choice.
@@ -37,7 +37,7 @@ struct LeanFlags {
       : rectified(lean == Lean::Rectified),
         silu(lean == Lean::Silu),
         residual(lean == Lean::Residual),
-        hardSwish(lean == Lean::HardSwish),
+        ramp(lean == Lean::Ramp),
         clamp(lean == Lean::Clamp),
         siluResidual(lean == Lean::SiluResidual) {}
   friend constexpr bool operator==(const LeanFlags&, const LeanFlags&) = default;

@@ -51,10 +51,14 @@ struct LeanBytes {
     if constexpr (kLean == Lean::Silu || kLean == Lean::SiluResidual) gemm::silu(v);
     if constexpr (kAddsResidual<kLean>)
       ResidualBytes<kIntegers>(kIntegers ? gemm::NumberType::S8 : gemm::NumberType::E4M3).add(e.beta * scale, residual, v);
+    if constexpr (kLean == Lean::Ramp) {
+      const gemm::Ramp ramp(e);
+#pragma unroll
+      for (float& one : v) one = ramp.of(one);
+    }
     if constexpr (!kScalesFirst<kLean>) {
 #pragma unroll
       for (float& one : v) {
-        if constexpr (kLean == Lean::HardSwish) one = gemm::hardSwishOf(one);
         if constexpr (kLean == Lean::Clamp) one = gemm::clampOf(one, e.activationA, e.activationB);
         one *= e.outputScale;
       }

@@ -41,6 +41,12 @@ inline bool isPlainHalves(const Problem& p) {
          !p.hasResidual();
 }
 
+/// What gemm::Ramp is exact for.
+inline bool isRamp(const Problem& p) {
+  const float range = 1.0f - p.activationA;
+  return p.activation == Activation::HardSwish || (p.activation == Activation::LeakyRelu && range + p.activationA == 1.0f);
+}
+
 /// By residual and activation alone.
 inline kernels::Lean leanActivation(const Problem& p, bool clamps) {
   using kernels::Lean;
@@ -49,7 +55,7 @@ inline kernels::Lean leanActivation(const Problem& p, bool clamps) {
     return p.hasResidual() ? Lean::Residual : Lean::Rectified;
   if (p.hasResidual()) return Lean::No;
   if (p.activation == Activation::Silu) return Lean::Silu;
-  if (p.activation == Activation::HardSwish) return Lean::HardSwish;
+  if (isRamp(p)) return Lean::Ramp;
   return clamps ? Lean::Clamp : Lean::No;
 }
 

@@ -412,6 +412,40 @@ TEST_P(EpilogueActivations, KeepNan) {
 INSTANTIATE_TEST_SUITE_P(All, EpilogueActivations, testing::ValuesIn(allActivations()),
                          [](const auto& info) { return std::string(gemm::name(info.param)); });
 
+/// Outputs of f32.
+std::vector<float> numbersOf(const EpilogueOutput& output) {
+  std::vector<float> numbers(output.elements.size() / sizeof(float));
+  std::memcpy(numbers.data(), output.elements.data(), output.elements.size());
+  return numbers;
+}
+
+TEST(EpilogueRamp, EqualsTheActivationsThatItStandsFor) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kTiny = std::numeric_limits<float>::denorm_min();
+  std::vector<float> values{0,           -0.0f,     kTiny,      -kTiny, 1e-39f, -1e-39f,      3, -3, 2.9999998f,
+                            -2.9999998f, kInfinity, -kInfinity, 3e38f,  -3e38f, std::nanf("")};
+  Source source(false);
+  while (values.size() < 64) values.push_back(5 * source.number());
+  EpilogueProblem problem = makeProblem(1, static_cast<int32_t>(values.size()), {});
+  for (size_t i = 0; i < values.size(); ++i) problem.accumulators[i] = std::bit_cast<uint32_t>(values[i]);
+  problem.params.alpha = problem.params.outputScale = 1;
+  setOutput(problem, NumberType::F32, 0);
+  for (const auto& [activation, slope] : {std::pair{Activation::HardSwish, 0.0f},
+                                          {Activation::HardSwish, 0.5f},
+                                          {Activation::LeakyRelu, 0.1f},
+                                          {Activation::LeakyRelu, -0.5f},
+                                          {Activation::LeakyRelu, 1.5f},
+                                          {Activation::LeakyRelu, 0.0f},
+                                          {Activation::None, 0.25f}}) {
+    SCOPED_TRACE(fmt::format("{} {}", name(activation), slope));
+    problem.params.activation = activation, problem.params.activationA = slope;
+    const std::vector<float> expected = numbersOf(runEpilogue(problem, {.kernel = "epilogue_direct_32", .arch = "90a"}));
+    const std::vector<float> ramp = numbersOf(runEpilogue(problem, {.kernel = "epilogue_ramp", .arch = "90a"}));
+    for (size_t i = 0; i < values.size(); ++i)
+      EXPECT_TRUE(ramp[i] == expected[i] || (std::isnan(ramp[i]) && std::isnan(expected[i])))
+          << values[i] << ": " << ramp[i] << ", not " << expected[i];
+  }
+}
+
 TEST(EpilogueSpecials, InfinitiesSaturateAndSpoilTheirBlockOnly) {
   for (const OutputCase& output : outputCases()) {
     EpilogueProblem problem = makeProblem(3, 96, {});

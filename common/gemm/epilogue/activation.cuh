@@ -116,6 +116,22 @@ __device__ __forceinline__ float geluErfOf(float v) {
 __device__ __forceinline__ float hardSwishOf(float v) {
   return v * ptx::multiplySaturated(v + 3.0f, 1.0f / 6.0f);  // the second is 0 where v is NaN, and the product NaN
 }
+/// v times a weight that rises in one straight line, or stays 1: hard swish, leaky ReLU, or neither. The same numbers as by the
+/// code that each of them has alone, but for a leaky ReLU of which 1 - slope + slope is not 1 in float, which must not come here.
+struct Ramp {
+  float shift, slope, range, least;
+
+  __device__ __forceinline__ explicit Ramp(const EpilogueParams& p) {
+    const bool isHardSwish = p.activation == Activation::HardSwish, isLeaky = p.activation == Activation::LeakyRelu;
+    shift = isHardSwish ? 3.0f : 0.0f;
+    slope = isHardSwish ? 1.0f / 6.0f : isLeaky ? __int_as_float(0x7f800000) : 0.0f;  // infinite: a step
+    least = isHardSwish ? 0.0f : isLeaky ? p.activationA : 1.0f;
+    range = 1.0f - least;
+  }
+  /// Where the first product is NaN (v is NaN; 0 times infinity) it counts as 0.
+  __device__ __forceinline__ float of(float v) const { return v * fmaf(ptx::multiplySaturated(v + shift, slope), range, least); }
+};
+
 __device__ __forceinline__ float clampOf(float v, float least, float most) { return ptx::minimum(ptx::maximum(v, least), most); }
 
 /// kMost: see weighSigmoid. The same choice for all threads of a warp.

@@ -48,7 +48,7 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2, kIsDilated> {
     const bool isLean = withLean(p_.lean, [&](auto tag) {
       constexpr Lean kLean = decltype(tag)::kLean;
       if constexpr (kLean == Lean::SiluResidual) return;  // rare in such layers, and all of them would fetch more
-      activateLean<kLean>(v);
+      activateLean<kLean>(p_.epilogue, v);
       withElement(p_, [&](auto elementTag) {
         using Element = typename decltype(elementTag)::Element;
         if constexpr (kLean == Lean::Residual) addResiduals<Element>(v);
@@ -187,7 +187,7 @@ class LeanFinisher {
       withLean(p_.lean, [&](auto tag) {
         constexpr Lean kLean = decltype(tag)::kLean;
         if constexpr (kAddsResidual<kLean>) return;
-        activateLean<kLean>(v);
+        activateLean<kLean>(p_.epilogue, v);
         withElement(p_, [&](auto elementTag) {
           using Element = typename decltype(elementTag)::Element;
           const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);

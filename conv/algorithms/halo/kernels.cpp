@@ -4,6 +4,7 @@
 
 #include "common/numerics/codec.hpp"
 #include "conv/algorithms/halo/shapes.hpp"
+#include "conv/plan/limits.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
@@ -120,11 +121,13 @@ bool hasWholeRows(const Problem& p) {
   return p.k % whole == 0 && p.outputPitch() % whole == 0;
 }
 
-kernels::Lean leanActivated(const Problem& p) {
+kernels::Lean leanActivated(const Problem& p, const ShapeEntry& shape) {
   using kernels::Lean;
   const Lean lean = leanOf(p);
-  if (bytesOf(p.inputType) == 1) return lean == Lean::Rectified || lean == Lean::Silu ? lean : Lean::No;
-  return lean == Lean::Rectified || p.hasResidual() ? Lean::No : lean;
+  if (bytesOf(p.inputType) == 1 || lean == Lean::Silu) return lean;
+  const bool isLimited = p.activation == Activation::None || p.activation == Activation::Relu || clampsToOutputs(p);
+  // With pixels as operand A a warp keeps the biases of all channels, and has no registers for their scales.
+  return (isLimited || isRamp(p)) && !(shape.pixelsAreA() && p.hasChannelScale) ? Lean::Ramp : Lean::No;
 }
 
 std::string kindOf(const Problem& p) {

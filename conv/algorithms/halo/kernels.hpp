@@ -90,8 +90,8 @@ struct ShapeEntry {
 std::string kindOf(const Problem& problem);
 /// Whether rows of the output are multiples of 16 bytes, which the copy engine can store.
 bool hasWholeRows(const Problem& problem);
-/// What kernels with an activation have in one piece, of the problem's epilogue.
-kernels::Lean leanActivated(const Problem& problem);
+/// What a kernel with an activation has in one piece, of the problem's epilogue.
+kernels::Lean leanActivated(const Problem& problem, const ShapeEntry& shape);
 /// Those with kernels for the problem: more than one where the first has only some of the tiles.
 std::vector<HaloModule> modulesOf(const Problem& problem);
 std::span<const ShapeEntry> shapesOf(HaloModule module);

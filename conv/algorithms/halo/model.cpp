@@ -46,7 +46,8 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
                        (p.weightsResident ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? kFewLoadRate : 1.0);
-  const double activated = shape.kind.empty()             ? kActivatedClocksPerPixel
+  const bool isRamp = shape.activated && leanActivated(problem, shape) == kernels::Lean::Ramp;
+  const double activated = shape.kind.empty()             ? (isRamp ? kRampClocksPerPixel : kActivatedClocksPerPixel)
                            : isInteger(problem.inputType) ? kIntegersClocksPerPixel
                                                           : kBytesClocksPerPixel;
   const bool isActivated = shape.activated || (shape.residual && (problem.addsResidualLast() || !shape.kind.empty()));

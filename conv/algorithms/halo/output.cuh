@@ -42,8 +42,18 @@ __device__ __forceinline__ void stageActivated(const Cta& cta, const typename Ct
       const LeanCodes<kIntegers, Lean::Silu> codes(e, own);
       return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
     }
+    if (p.full.lean == Lean::Ramp) {
+      const LeanCodes<kIntegers, Lean::Ramp> codes(e, own);
+      return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
+    }
+    if (p.full.lean == Lean::Clamp) {
+      const LeanCodes<kIntegers, Lean::Clamp> codes(e, own);
+      return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
+    }
   } else {
     if (p.full.lean == Lean::Silu) return stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Silu>(p, d, own, destination);
+    if (p.full.lean == Lean::Ramp)
+      return stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Ramp>(p, d, allOf(e, own, firstChannel), destination);
     if constexpr (Cta::S::kConsumers < 3)  // with three, ptxas spills
       if (e.activation == gemm::Activation::GeluErf)
         return stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Gelu>(p, d, allOf(e, own, firstChannel), destination);

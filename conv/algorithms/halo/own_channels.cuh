@@ -128,7 +128,7 @@ __device__ __forceinline__ auto ownOf(const Cta& cta, int32_t tile, uint32_t fir
     const Params& p = cta.params;
     SpreadBias<Cta::S::kWidth> own;
     if constexpr (Cta::kActivated) {
-      if (p.full.lean == Lean::Silu) own.load(biasOf(p.full.epilogue), cta.channelOf(tile), p.full.epilogue.columns);
+      if (p.full.lean != Lean::No) own.load(biasOf(p.full.epilogue), cta.channelOf(tile), p.full.epilogue.columns);
     } else {
       own.load(p.bias, cta.channelOf(tile), p.channels);
     }

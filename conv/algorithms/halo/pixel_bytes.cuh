@@ -104,6 +104,10 @@ __device__ __forceinline__ void stagePixelBytes(const Cta& cta, const typename C
     stageLean.template operator()<Lean::Rectified>();
   } else if (p.full.lean == Lean::Silu) {
     stageLean.template operator()<Lean::Silu>();
+  } else if (p.full.lean == Lean::Ramp) {
+    stageLean.template operator()<Lean::Ramp>();
+  } else if (p.full.lean == Lean::Clamp) {
+    stageLean.template operator()<Lean::Clamp>();
   } else {
     // Activations are long: once in the program. Sums are indexed by constants only, so that they stay in registers.
 #pragma unroll 1

@@ -27,9 +27,9 @@
 
 namespace shiftconv::kernels::halo {
 
-/// What becomes of the sums: ReLU or nothing, also after a bias; a bias and SiLU; everything that kernels with an activation
-/// do.
-enum class PixelForm { Rectified, Bias, Silu, Activated };
+/// What becomes of the sums: ReLU or nothing, also after a bias; a bias and SiLU; alpha, a bias and gemm::Ramp; everything that
+/// kernels with an activation do.
+enum class PixelForm { Rectified, Bias, Silu, Ramp, Activated };
 
 /// What is done to the sums of this lane's channels of two groups of 8: those that follow channel `first` of the tile, and 8
 /// further.
@@ -43,7 +43,7 @@ struct PixelEpilogue {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const uint32_t further = lane % 4 * 2 + static_cast<uint32_t>(i / 2 * 8 + i % 2);
-      if constexpr (kForm == PixelForm::Silu || kForm == PixelForm::Bias) {
+      if constexpr (kForm == PixelForm::Silu || kForm == PixelForm::Bias || kForm == PixelForm::Ramp) {
         bias[i] = own.at(first, further);
       } else if constexpr (kForm == PixelForm::Activated) {
         const int32_t channel = tileChannel + first + static_cast<int32_t>(further);
@@ -58,11 +58,14 @@ struct PixelEpilogue {
   /// Of every block of pixels kTogether sums: of the first group the two pixels of this lane, two channels each, and of the second.
   template <int kTogether, int kNumbers>
   __device__ __forceinline__ void apply(const Params& p, float (&v)[kNumbers]) const {
+    const gemm::Ramp ramp(p.full.epilogue);
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i) {
       const int channel = i % kTogether / 4 * 2 + i % 2;
       if constexpr (kForm == PixelForm::Activated)
         v[i] = fmaf(v[i], scale[channel], bias[channel]);
+      else if constexpr (kForm == PixelForm::Ramp)
+        v[i] = ramp.of(fmaf(v[i], p.full.epilogue.alpha, bias[channel]));
       else if constexpr (kForm != PixelForm::Rectified)
         v[i] += bias[channel];
     }
@@ -217,6 +220,8 @@ __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlock
   } else if constexpr (Cta::kActivated) {
     if (p.full.lean == Lean::Silu)
       stagePixels<PixelForm::Silu, 0, kGroups>(cta, d, own, origin.channel, staging);
+    else if (p.full.lean == Lean::Ramp)
+      stagePixels<PixelForm::Ramp, 0, kGroups>(cta, d, own, origin.channel, staging);
     else
       stagePixels<PixelForm::Activated, 0, kGroups>(cta, d, own, origin.channel, staging);
   } else if (p.bias.numbers != nullptr) {

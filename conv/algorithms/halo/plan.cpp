@@ -343,7 +343,7 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   plan.kernelName = fmt::format("halo_sm90_{}_{}{}", kind, shape.isFull() ? "full_" : epilogue, shape.name);
   const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
   if (byThreads) storeByThreads(g, plan);
-  if (shape.activated) params.full.epilogue = epilogueOf(problem), params.full.lean = leanActivated(problem);
+  if (shape.activated) params.full.epilogue = epilogueOf(problem), params.full.lean = leanActivated(problem, shape);
   if (plan.addsResidualOfBytes()) params.full.epilogue = epilogueOf(problem), params.full.lean = leanBytes(problem);
   if (shape.isFull() || byThreads) {
     FullEpilogue& full = params.full;

@@ -41,8 +41,8 @@ __device__ __forceinline__ uint32_t stagedVector(uint32_t destination, uint32_t 
 inline constexpr int kSiluSums = 32;
 
 /// What becomes of a block's sums before they are packed.
-/// Gelu: after scales and a bias; the others but Sums: after a bias.
-enum class BlockForm { Sums, Bias, Residual, Silu, SiluResidual, Gelu };
+/// Gelu, Ramp: after scales and a bias; the others but Sums: after a bias.
+enum class BlockForm { Sums, Bias, Residual, Silu, SiluResidual, Gelu, Ramp };
 
 /// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
 /// engine's 128-byte swizzle.
@@ -51,6 +51,7 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
   constexpr bool kResidual = kForm == BlockForm::Residual || kForm == BlockForm::SiluResidual;
   constexpr bool kSilu = kForm == BlockForm::Silu || kForm == BlockForm::SiluResidual, kIsLong = kSilu || kForm == BlockForm::Gelu;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  const gemm::Ramp ramp(p.full.epilogue);
   uint32_t residual[2][4] = {};  // of a pair of groups of pixels and, under way, of the next
   /// Of kGroupsOf groups: words of pixels, the lower channel's and the upper one's of each.
   const auto packed = [&]<int kGroupsOf>(int group, uint32_t(&words)[2 * kGroupsOf]) {
@@ -60,6 +61,8 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
       v[i] = d[group * 4 + i];
       if constexpr (kForm == BlockForm::Gelu)
         v[i] = gemm::geluErfOf(own.applied(v[i], i));
+      else if constexpr (kForm == BlockForm::Ramp)
+        v[i] = ramp.of(own.applied(v[i], i));
       else if constexpr (kForm != BlockForm::Sums)
         v[i] += own.bias[i / 2 % 2];
     }
