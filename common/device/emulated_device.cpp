@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "common/device/counters_json.hpp"
@@ -59,6 +60,7 @@ struct EmulatedDevice::ModuleHolder : Module {
   std::string text;
   /// All of it; nullptr when its kernels are decoded one by one, as they are asked for.
   std::shared_ptr<const emulator::LoadedModule> whole;
+  std::optional<emulator::ptx::KernelTexts> texts;  ///< of `text`, where `whole` is nullptr
   mutable std::map<std::string, std::shared_ptr<const emulator::LoadedModule>, std::less<>> kernels;
 };
 
@@ -216,7 +218,10 @@ Status EmulatedDevice::loadModule(const ModuleImage& image, const Module*& modul
     auto holder = std::make_unique<ModuleHolder>();
     holder->name = image.name;
     holder->text = text;
-    if (!image.ptx.empty() || !standAlone(text)) holder->whole = emulator_.load(text, holder->name);
+    if (!image.ptx.empty() || !standAlone(text))
+      holder->whole = emulator_.load(text, holder->name);
+    else
+      holder->texts.emplace(holder->text);
     const std::lock_guard guard(mutex_);
     module = modules_.emplace_back(std::move(holder)).get();
   });
@@ -228,9 +233,8 @@ std::shared_ptr<const emulator::LoadedModule> EmulatedDevice::decoded(const Modu
     const std::lock_guard guard(mutex_);
     if (const auto found = module.kernels.find(kernel); found != module.kernels.end()) return found->second;
   }
-  if (!emulator::ptx::hasKernel(module.text, kernel)) return nullptr;
-  std::shared_ptr<const emulator::LoadedModule> loaded =
-      emulator_.load(emulator::ptx::withOneKernel(module.text, kernel), module.name);
+  if (!module.texts->has(kernel)) return nullptr;
+  std::shared_ptr<const emulator::LoadedModule> loaded = emulator_.load(module.texts->with(kernel), module.name);
   const std::lock_guard guard(mutex_);
   return module.kernels.emplace(kernel, std::move(loaded)).first->second;
 }

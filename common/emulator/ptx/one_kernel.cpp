@@ -23,28 +23,32 @@ size_t endOfEntry(std::string_view ptx, size_t entry) {
 
 }  // namespace
 
-bool hasKernel(std::string_view ptx, std::string_view kernel) { return ptx.find(fmt::format("{}{}(", kEntry, kernel)) != ptx.npos; }
-
-std::string withOneKernel(std::string_view ptx, std::string_view kernel) {
-  constexpr std::string_view kDebug = "\n\t.section\t.debug";
-  ptx = ptx.substr(0, ptx.find(kDebug));
-  std::string text;
-  bool found = false;
-  size_t at = 0;
-  while (true) {
-    const size_t entry = ptx.find(kEntry, at);
-    text += ptx.substr(at, entry == ptx.npos ? ptx.npos : entry - at);
-    if (entry == ptx.npos) break;
-    at = endOfEntry(ptx, entry);
-    const std::string_view body = ptx.substr(entry, at - entry), name = body.substr(kEntry.size(), body.find('(') - kEntry.size());
-    if (name == kernel) {
-      text += body;
-      found = true;
-    } else {
-      text.append(static_cast<size_t>(std::count(body.begin(), body.end(), '\n')), '\n');
-    }
+KernelTexts::KernelTexts(std::string_view ptx) : ptx_(ptx.substr(0, ptx.find("\n\t.section\t.debug"))) {
+  for (size_t entry = ptx_.find(kEntry), end = 0; entry != ptx_.npos; entry = ptx_.find(kEntry, end)) {
+    end = endOfEntry(ptx_, entry);
+    const std::string_view body = ptx_.substr(entry, end - entry), name = body.substr(kEntry.size());
+    entries_.push_back(
+        {name.substr(0, name.find('(')), entry, end, static_cast<size_t>(std::count(body.begin(), body.end(), '\n'))});
   }
-  if (!found) throw std::invalid_argument(fmt::format("the module has no kernel {}", kernel));
+}
+
+bool KernelTexts::has(std::string_view kernel) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == kernel; });
+}
+
+std::string KernelTexts::with(std::string_view kernel) const {
+  if (!has(kernel)) throw std::invalid_argument(fmt::format("the module has no kernel {}", kernel));
+  std::string text;
+  size_t at = 0;
+  for (const Entry& entry : entries_) {
+    text += ptx_.substr(at, entry.begin - at);
+    if (entry.name == kernel)
+      text += ptx_.substr(entry.begin, entry.end - entry.begin);
+    else
+      text.append(entry.lines, '\n');
+    at = entry.end;
+  }
+  text += ptx_.substr(at);
   return text + "\n";
 }
 

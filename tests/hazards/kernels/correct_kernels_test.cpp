@@ -56,6 +56,10 @@ TEST(OneKernel, KeepsItsLinesAndNoOtherEntry) {
   emulator::Emulator machine;
   EXPECT_NO_THROW(loadOneKernel(machine, head + first + second + debug, "first"));
   EXPECT_THROW(emulator::ptx::withOneKernel(head + first, "second"), std::invalid_argument);
+  const std::string both = head + first + second;
+  const emulator::ptx::KernelTexts texts(both);
+  for (const auto& [name, isThere] : {std::pair{"first", true}, {"second", true}, {"fir", false}, {"seconds", false}, {"", false}})
+    EXPECT_EQ(texts.has(name), isThere) << name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Hazards, CorrectKernel, testing::Range<size_t>(0, subjects().size()),
