@@ -93,10 +93,15 @@ bool isStaged(const Problem& p) {
   return hasShortEpilogue(others) && (isByte || hasWholeRows(p));
 }
 
-/// Of 8-bit operands: a residual that the copy engine brings to where outputs of its type are staged.
+/// Of 8-bit operands: a residual that the copy engine brings to where outputs of its type are staged. Of 16 bits only before ReLU,
+/// a clamp or nothing.
 bool isStagedOverResidual(const Problem& p) {
   const kernels::Lean lean = leanBytes(p);
-  return (lean == kernels::Lean::Residual || lean == kernels::Lean::SiluResidual) && hasWholeRows(p) && p.residualPitch() % 16 == 0;
+  const bool areBytes = lean == kernels::Lean::Residual || lean == kernels::Lean::SiluResidual;
+  const bool isLimited = p.activation == Activation::None || p.activation == Activation::Relu || clampsToOutputs(p);
+  const bool areHalves = hasPlainSumsOfBytes(p) && bitsOf(p.outputType) == 16 && p.residualType == p.outputType &&
+                         p.outScale == 1 && p.hasResidual() && !p.addsResidualLast() && isLimited;
+  return (areBytes || areHalves) && hasWholeRows(p) && p.residualPitch() * bytesOf(p.outputType) % 16 == 0;
 }
 
 /// The problem with rows of output that the copy engine can store.

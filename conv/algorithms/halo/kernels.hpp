@@ -57,9 +57,14 @@ struct ShapeEntry {
   int consumers() const { return second == 0 ? 1 : mostConsumers; }
   /// Blocks of operand A of all of them.
   int blocks() const { return first + (consumers() - 1) * second; }
-  /// With outputs that the copy engine alone stores.
   /// Whether a residual may come after SiLU: where channel blocks are five, ptxas spills.
   bool mayFollowSilu() const { return residual && (pixelsAreA() || blocks() < 5); }
+  /// Whether outputs and a residual may have so many bytes where operands have fewer.
+  bool takesOutputsOf(int64_t outputBytes) const {
+    if (pixelsAreA()) return pixelOutputBytes() == outputBytes;
+    return !residual || kind.empty() || outputBytes == 1 || mayAddHalves(tileN, overBox);
+  }
+  /// With outputs that the copy engine alone stores.
   bool needsWholeRows() const { return !isFull() && !pixelsAreA(); }
   bool separate() const { return share == PixelShare::Separate; }
   bool pixelsAreA() const { return pixelChannels != 0; }
@@ -70,19 +75,19 @@ struct ShapeEntry {
   /// In which a warpgroup stages its tile, at most, and their channels.
   int pieces() const { return pixelsAreA() ? pixelPieces(pixelChannels) : std::max(first, second); }
   int pieceChannels() const { return pixelsAreA() ? pixelPieceChannels(pixelChannels) : kBlockChannels; }
-  /// Of a piece with a residual, from pixel to pixel.
-  int64_t pieceRowBytes() const {
+  /// Of a piece with a residual, from pixel to pixel, where outputs have outputBytes.
+  int64_t pieceRowBytes(int64_t outputBytes) const {
     if (pixelsAreA()) return pixelRowBytes(pixelChannels, pixelOutputBytes());
-    return residual && !kind.empty() ? stagedRowBytes(1) : kRowBytes;
+    return residual ? stagedRowBytes(static_cast<int32_t>(outputBytes)) : kRowBytes;
   }
   /// With pixels as operand A, of 8-bit operands, outputs have 8 bits, too.
   int32_t pixelOutputBytes() const { return kind.empty() ? 2 : 1; }
   int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }
   /// Those that there are at least: with a residual, a buffer for each multiplying warpgroup.
-  int64_t stagingBytes() const {
+  int64_t stagingBytes(int64_t outputBytes) const {
     if (isFull()) return int64_t{4} * consumers() * kTurningBytes;
     if (pixelsAreA() && !residual) return int64_t{consumers()} * pixelStagingBytes(tileN, pixelChannels, pixelOutputBytes());
-    return overBox ? 0 : consumers() * tileN * pieceRowBytes();
+    return overBox ? 0 : consumers() * tileN * pieceRowBytes(outputBytes);
   }
 };
 

@@ -96,10 +96,17 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
   else if constexpr (!Cta::kResidual)
     stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Bias>(cta.params, d, own, destination);
   else if constexpr (Cta::Kind::kElementBytes == 1) {
-    if (cta.params.residual.afterSilu)
-      stageOverResidual<Lean::SiluResidual, kPixels, kMayBeFlat>(cta, d, own, destination);
-    else
+    const FullEpilogue& full = cta.params.full;
+    if (full.lean == Lean::Residual)
       stageOverResidual<Lean::Residual, kPixels, kMayBeFlat>(cta, d, own, destination);
+    else if (full.lean == Lean::SiluResidual)
+      stageOverResidual<Lean::SiluResidual, kPixels, kMayBeFlat>(cta, d, own, destination);
+    else if constexpr (mayAddHalves(Cta::S::kTileN, Cta::S::kOverBox)) {
+      if (full.epilogue.outputType == gemm::NumberType::F16)
+        stageBlock<__half, kPixels, kMayBeFlat, BlockForm::ScaledResidual>(cta.params, d, own, destination);
+      else
+        stageBlock<__nv_bfloat16, kPixels, kMayBeFlat, BlockForm::ScaledResidual>(cta.params, d, own, destination);
+    }
   } else if (Cta::S::kStageBlocks < 5 && cta.params.residual.afterSilu)
     stageBlock<Element, kPixels, kMayBeFlat, BlockForm::SiluResidual>(cta.params, d, own, destination);
   else

@@ -27,6 +27,8 @@ inline constexpr uint32_t kBlockBytes = kBlockChannels * kRowBytes;
 SHIFTCONV_HOST_DEVICE constexpr uint32_t stagedRowBytes(int32_t outputBytes) {
   return static_cast<uint32_t>(kBlockChannels * outputBytes);
 }
+/// Of 8-bit operands: whether kernels with a residual take one of 16 bits, and such outputs. ptxas spills in others.
+SHIFTCONV_HOST_DEVICE constexpr bool mayAddHalves(int32_t tilePixels, bool overBox) { return tilePixels < 224 || overBox; }
 
 // Where pixels are operand A.
 inline constexpr int32_t kBlockPixels = 64;  ///< output pixels of one wgmma

@@ -51,7 +51,7 @@ class Task {
     if (problem.hasSpreadOutput() && (shape.isFull() || !hasWholeRows(problem))) return false;  // rows that the copy engine stores
     if (shape.sharesBoxes && (g.groups > 1 || g.t * g.r * g.s > 1)) return false;
     if (!shape.kind.empty() && shape.kind != kind) return false;
-    if (shape.pixelsAreA() && shape.pixelOutputBytes() != g.outputBytes) return false;
+    if (!shape.takesOutputsOf(g.outputBytes)) return false;
     return !shape.needsWholeRows() || hasWholeRows(problem);
   }
 };

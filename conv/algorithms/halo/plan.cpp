@@ -35,10 +35,10 @@ int64_t wantedStagings(const ShapeEntry& shape, const Params& params) {
 }
 
 /// Slots, stages and buffers that fit beside each other. False when the fewest do not.
-bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weightsMayBeResident, int64_t tilesPerCta,
-               HaloPlan& plan) {
+bool fitShared(const ShapeEntry& shape, int64_t outputBytes, uint32_t sharedBytesPerBlock, bool weightsMayBeResident,
+               int64_t tilesPerCta, HaloPlan& plan) {
   Params& params = plan.params;
-  int64_t budget = int64_t{sharedBytesPerBlock} - layout::kSwizzle128AtomBytes - kControlBytes - shape.stagingBytes();
+  int64_t budget = int64_t{sharedBytesPerBlock} - layout::kSwizzle128AtomBytes - kControlBytes - shape.stagingBytes(outputBytes);
   const int64_t slot = params.patchSlotBytes, stage = shape.stageBytes();
   const int64_t allStages = int64_t{params.taps} * params.chunks;
   const int64_t fewestSlots = shape.overBox ? shape.members() + 1 : 2 * shape.members();
@@ -64,11 +64,11 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
   if (slots * slot + stages * stage > budget) return false;
   if (shape.residual && !shape.overBox) {
     for (const int64_t wanted = wantedStagings(shape, params);
-         stagings < wanted && slots * slot + stages * stage + shape.stagingBytes() <= budget; ++stagings)
-      budget -= shape.stagingBytes();
+         stagings < wanted && slots * slot + stages * stage + shape.stagingBytes(outputBytes) <= budget; ++stagings)
+      budget -= shape.stagingBytes(outputBytes);
     const int64_t halves = params.halves ? 2 : 1;
     params.residual.stagings = static_cast<int32_t>(stagings * halves);
-    params.residual.stagingBytes = static_cast<uint32_t>(shape.tileN / halves * shape.pieceRowBytes());
+    params.residual.stagingBytes = static_cast<uint32_t>(shape.tileN / halves * shape.pieceRowBytes(outputBytes));
   }
   // In turn, as long as both rings may grow; then one of them.
   int64_t left = budget - slots * slot - stages * stage;
@@ -89,7 +89,7 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
   params.patchSlots = static_cast<int32_t>(slots);
   params.weightStages = static_cast<int32_t>(stages);
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(layout::kSwizzle128AtomBytes + kControlBytes + slots * slot +
-                                                         stages * stage + stagings * shape.stagingBytes());
+                                                         stages * stage + stagings * shape.stagingBytes(outputBytes));
   return true;
 }
 
@@ -201,7 +201,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const int64_t tilesPerCta = ceilDivide(pixelTiles * channelTiles * split, multiprocessors);
   // A CTA for each tile of channels: of more than there are multiprocessors, the last would have the card for themselves.
   const bool mayStay = split == 1 && shape.tail == 0 && !shape.sharesBoxes && (g.groups > 1 || channelTiles <= multiprocessors);
-  if (!fitShared(shape, properties.sharedBytesPerBlock, mayStay, tilesPerCta, plan)) return false;
+  if (!fitShared(shape, g.outputBytes, properties.sharedBytesPerBlock, mayStay, tilesPerCta, plan)) return false;
   if (split > 1) {
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
     const int64_t owned = ceilDivide(shape.consumers(), split);  // warpgroups whose sums a rank receives, at most
@@ -252,7 +252,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
 layout::MapSwizzle swizzleOf(const ShapeEntry& shape, const Geometry& g) {
   using enum layout::MapSwizzle;
   if (!shape.pixelsAreA()) return g.outputBytes == 1 ? B64 : B128;
-  switch (shape.pieceRowBytes()) {
+  switch (shape.pieceRowBytes(g.outputBytes)) {
     case 16:
       return None;
     case 32:
@@ -322,8 +322,9 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   const bool isSpread = problem.hasSpreadOutput();  // else g's, whose rows may be images
   const int64_t row = isSpread ? problem.rowStride() : g.outputPitch * g.q, plane = isSpread ? problem.planeStride() : row * g.p;
   plan.output.strides = {outputPixelBytes, u(plane * g.outputBytes), u(row * g.outputBytes)};
-  const uint32_t rowChannels = static_cast<uint32_t>(shape.pixelsAreA() ? shape.pieceRowBytes() / shape.pixelOutputBytes()
-                                                                        : std::min(shape.channels(), kBlockChannels));
+  const uint32_t rowChannels =
+      static_cast<uint32_t>(shape.pixelsAreA() ? shape.pieceRowBytes(g.outputBytes) / shape.pixelOutputBytes()
+                                               : std::min(shape.channels(), kBlockChannels));
   plan.output.box = {rowChannels, static_cast<uint32_t>(params.tileColumns), static_cast<uint32_t>(params.tileImages),
                      static_cast<uint32_t>(params.halves ? params.tileRows / 2 : params.tileRows)};
 

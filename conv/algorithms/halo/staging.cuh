@@ -41,14 +41,15 @@ __device__ __forceinline__ uint32_t stagedVector(uint32_t destination, uint32_t 
 inline constexpr int kSiluSums = 32;
 
 /// What becomes of a block's sums before they are packed.
-/// Gelu, Ramp: after scales and a bias; the others but Sums: after a bias.
-enum class BlockForm { Sums, Bias, Residual, Silu, SiluResidual, Gelu, Ramp };
+/// Gelu, Ramp, ScaledResidual: after scales and a bias; the others but Sums: after a bias.
+enum class BlockForm { Sums, Bias, Residual, Silu, SiluResidual, Gelu, Ramp, ScaledResidual };
 
 /// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
 /// engine's 128-byte swizzle.
-template <class Element, int kPixels, BlockForm kForm, bool kFlat, class Own>
-__device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[kPixels / 2], const Own& own, uint32_t destination) {
-  constexpr bool kResidual = kForm == BlockForm::Residual || kForm == BlockForm::SiluResidual;
+template <class Element, int kPixels, BlockForm kForm, bool kFlat, class Sum, class Own>
+__device__ __forceinline__ void stageBlockAs(const Params& p, const Sum (&d)[kPixels / 2], const Own& own, uint32_t destination) {
+  constexpr bool kScaledResidual = kForm == BlockForm::ScaledResidual;
+  constexpr bool kResidual = kForm == BlockForm::Residual || kForm == BlockForm::SiluResidual || kScaledResidual;
   constexpr bool kSilu = kForm == BlockForm::Silu || kForm == BlockForm::SiluResidual, kIsLong = kSilu || kForm == BlockForm::Gelu;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
   const gemm::Ramp ramp(p.full.epilogue);
@@ -58,11 +59,13 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
     float v[4 * kGroupsOf];
 #pragma unroll
     for (int i = 0; i < 4 * kGroupsOf; ++i) {
-      v[i] = d[group * 4 + i];
+      v[i] = static_cast<float>(d[group * 4 + i]);
       if constexpr (kForm == BlockForm::Gelu)
         v[i] = gemm::geluErfOf(own.applied(v[i], i));
       else if constexpr (kForm == BlockForm::Ramp)
         v[i] = ramp.of(own.applied(v[i], i));
+      else if constexpr (kScaledResidual)
+        v[i] = own.applied(v[i], i);
       else if constexpr (kForm != BlockForm::Sums)
         v[i] += own.bias[i / 2 % 2];
     }
@@ -90,10 +93,11 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
     if (group + 1 == kGroups)
       ptx::loadTwoMatricesTransposed(residual[group / 2 % 2], kFlat ? address(below + lane % 8) : firstOfLast + below * kRowBytes);
   };
-  if constexpr (kResidual) loadResidual(0);
+  constexpr bool kAhead = !kScaledResidual || kPixels < 192;  // larger tiles with scales leave no registers
+  if constexpr (kResidual && kAhead) loadResidual(0);
 #pragma unroll
   for (int group = 0; group < kGroups; group += 2) {
-    if constexpr (kResidual) loadResidual(group + 2);
+    if constexpr (kResidual) loadResidual(kAhead ? group + 2 : group);
     if (kIsLong && group > 0 && group * 4 % kSiluSums == 0 && group * 8 >= p.full.positions) return;
     const uint32_t below = static_cast<uint32_t>(group) * 8;
     if (group + 1 < kGroups) {
@@ -112,8 +116,8 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
 
 /// kMayBeFlat: false where the planner gives no flat tiles. Only what a tile needs: with all of it for everybody the tensor core
 /// waits nearly twice as long (1800 clocks a tile of 128 x 200 against 1000, on H200).
-template <class Element, int kPixels, bool kMayBeFlat, BlockForm kForm, class Own>
-__device__ __forceinline__ void stageBlock(const Params& p, const float (&d)[kPixels / 2], const Own& own, uint32_t destination) {
+template <class Element, int kPixels, bool kMayBeFlat, BlockForm kForm, class Sum, class Own>
+__device__ __forceinline__ void stageBlock(const Params& p, const Sum (&d)[kPixels / 2], const Own& own, uint32_t destination) {
   if (kMayBeFlat && p.flatPitch.divisor != 1)
     stageBlockAs<Element, kPixels, kForm, kMayBeFlat>(p, d, own, destination);
   else if (kForm != BlockForm::Bias || p.bias.numbers != nullptr)

@@ -149,6 +149,27 @@ TEST(HopperPlans, AnActivationStaysInRegistersWhereItCan) {
   }
 }
 
+/// Of 8-bit operands they add one of 16 bits, too.
+TEST(HopperPlans, AResidualOf16BitsAfter8BitOperandsIsStaged) {
+  for (const auto& [types, kernel] :
+       {std::pair{"s8 * 256x3x3x256 pad 1,1,1,1 -> f16 alpha 0.01 bias residual 1 residual_type f16 relu",
+                  "halo_sm90_s8_s8_residual_"},
+        {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> bf16 channel_scale residual 0.5 residual_type bf16 clamp -1,2",
+         "halo_sm90_e4m3_e4m3_residual_"},
+        {"e4m3 * 248x3x3x256 pad 1,1,1,1 -> f16 residual 1 residual_type f16", "halo_sm90_e4m3_e4m3_residual_"},
+        {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> f16 residual 1 residual_type bf16", "halo_sm90_e4m3_e4m3_full_"},
+        {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> f16 residual 1 residual_type f16 silu", "halo_sm90_e4m3_e4m3_full_"},
+        {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> f16 residual 1 residual_type f16 residual_last silu", "halo_sm90_e4m3_e4m3_full_"},
+        {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> f16 residual 1 residual_type f16 out_scale 2", "halo_sm90_e4m3_e4m3_full_"},
+        {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> f16 residual 1 residual_type f16 amax", "halo_sm90_e4m3_e4m3_full_"},
+        {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> f16 residual 1 residual_type f16 residual_pitch 260", "halo_sm90_e4m3_e4m3_full_"},
+        {"e4m3 * 252x3x3x256 pad 1,1,1,1 -> f16 residual 1 residual_type f16", "halo_sm90_e4m3_e4m3_full_"}}) {
+    const auto plan = planOnH200((std::string("128x14x14x256 ") + types).c_str(), {"halo", ""});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_TRUE(plan->kernelName().starts_with(kernel)) << types << ": " << describe(*plan);
+  }
+}
+
 /// Kernels of their own add a residual of the output's type, with nothing but a bias and ReLU beside it.
 TEST(HopperPlans, AResidualTakesTheShortEpilogueWhereItCan) {
   for (const auto& [text, kernel] :
