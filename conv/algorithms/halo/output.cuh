@@ -34,22 +34,14 @@ __device__ __forceinline__ void stageActivated(const Cta& cta, const typename Ct
   const Params& p = cta.params;
   const gemm::EpilogueParams& e = p.full.epilogue;
   if constexpr (kBytes) {
-    if (p.full.lean == Lean::Rectified) {
-      const LeanCodes<kIntegers, Lean::Rectified> codes(e, own);
-      return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
-    }
-    if (p.full.lean == Lean::Silu) {
-      const LeanCodes<kIntegers, Lean::Silu> codes(e, own);
-      return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
-    }
-    if (p.full.lean == Lean::Ramp) {
-      const LeanCodes<kIntegers, Lean::Ramp> codes(e, own);
-      return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
-    }
-    if (p.full.lean == Lean::Clamp) {
-      const LeanCodes<kIntegers, Lean::Clamp> codes(e, own);
-      return stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
-    }
+    const auto stageLean = [&]<Lean kLean>() {
+      const LeanCodes<kIntegers, kLean> codes(e, own);
+      stageCodes<kPixels, kMayBeFlat>(p, destination, [&](int i) { return codes.of(d, i); });
+    };
+    if (p.full.lean == Lean::Rectified) return stageLean.template operator()<Lean::Rectified>();
+    if (p.full.lean == Lean::Silu) return stageLean.template operator()<Lean::Silu>();
+    if (p.full.lean == Lean::Ramp) return stageLean.template operator()<Lean::Ramp>();
+    if (p.full.lean == Lean::Clamp) return stageLean.template operator()<Lean::Clamp>();
   } else {
     if (p.full.lean == Lean::Silu) return stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Silu>(p, d, own, destination);
     if (p.full.lean == Lean::Ramp)
