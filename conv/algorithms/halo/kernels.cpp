@@ -93,14 +93,18 @@ bool isStaged(const Problem& p) {
   return hasShortEpilogue(others) && (isByte || hasWholeRows(p));
 }
 
+/// Nothing, or what limitsOf says of outputs of 16 bits.
+bool isLimited(const Problem& p) {
+  return p.activation == Activation::None || p.activation == Activation::Relu || clampsToOutputs(p);
+}
+
 /// Of 8-bit operands: a residual that the copy engine brings to where outputs of its type are staged. Of 16 bits only before ReLU,
 /// a clamp or nothing.
 bool isStagedOverResidual(const Problem& p) {
   const kernels::Lean lean = leanBytes(p);
   const bool areBytes = lean == kernels::Lean::Residual || lean == kernels::Lean::SiluResidual;
-  const bool isLimited = p.activation == Activation::None || p.activation == Activation::Relu || clampsToOutputs(p);
   const bool areHalves = hasPlainSumsOfBytes(p) && bitsOf(p.outputType) == 16 && p.residualType == p.outputType &&
-                         p.outScale == 1 && p.hasResidual() && !p.addsResidualLast() && isLimited;
+                         p.outScale == 1 && p.hasResidual() && !p.addsResidualLast() && isLimited(p);
   return (areBytes || areHalves) && hasWholeRows(p) && p.residualPitch() * bytesOf(p.outputType) % 16 == 0;
 }
 
@@ -130,9 +134,8 @@ kernels::Lean leanActivated(const Problem& p, const ShapeEntry& shape) {
   using kernels::Lean;
   const Lean lean = leanOf(p);
   if (bytesOf(p.inputType) == 1 || lean == Lean::Silu) return lean;
-  const bool isLimited = p.activation == Activation::None || p.activation == Activation::Relu || clampsToOutputs(p);
   // With pixels as operand A a warp keeps the biases of all channels, and has no registers for their scales.
-  return (isLimited || isRamp(p)) && !(shape.pixelsAreA() && p.hasChannelScale) ? Lean::Ramp : Lean::No;
+  return (isLimited(p) || isRamp(p)) && !(shape.pixelsAreA() && p.hasChannelScale) ? Lean::Ramp : Lean::No;
 }
 
 std::string kindOf(const Problem& p) {
