@@ -45,6 +45,10 @@ __device__ __forceinline__ void storeMatricesTransposed(uint32_t address, uint32
                "r"(d)
                : "memory");
 }
+/// Addresses of lanes 8.. are ignored.
+__device__ __forceinline__ void storeMatrixTransposed(uint32_t address, uint32_t a) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(address), "r"(a) : "memory");
+}
 /// Addresses of lanes 16.. are ignored.
 __device__ __forceinline__ void storeMatricesTransposed(uint32_t address, uint32_t a, uint32_t b) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b) : "memory");

@@ -17,6 +17,9 @@
 #include "halo_activated_integer_sm90_image.hpp"
 #include "halo_activated_pixels_sm90_image.hpp"
 #include "halo_activated_sm90_image.hpp"
+#include "halo_converted_float_sm90_image.hpp"
+#include "halo_converted_integer_sm90_image.hpp"
+#include "halo_converted_sm90_image.hpp"
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
 #include "halo_integer_sm90_image.hpp"
@@ -77,6 +80,12 @@ device::ModuleImage imageOf(HaloModule module) {
   switch (module) {
     case HaloModule::Activated:
       return images::halo_activated_sm90();
+    case HaloModule::Converted:
+      return images::halo_converted_sm90();
+    case HaloModule::ConvertedFloat:
+      return images::halo_converted_float_sm90();
+    case HaloModule::ConvertedInteger:
+      return images::halo_converted_integer_sm90();
     case HaloModule::ActivatedPixels:
       return images::halo_activated_pixels_sm90();
     case HaloModule::ActivatedFloat:

@@ -68,17 +68,19 @@ __device__ __forceinline__ void withByteRows(const Params& p, uint32_t destinati
 template <int kPixels, bool kMayBeFlat, class CodesOf>
 __device__ __forceinline__ void stageCodes(const Params& p, uint32_t destination, CodesOf&& codesOf) {
   constexpr int kGroups = kPixels / 8;
-  static_assert(kGroups % 2 == 0);
   uint32_t words[kGroups];
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) words[group] = neighbouringChannels(codesOf(group * 4));
   withByteRows<kMayBeFlat>(p, destination, [&](const auto& rows) {
 #pragma unroll
     for (int group = 0; group < kGroups; group += kByteMatrices) {
-      if (group + kByteMatrices <= kGroups)
+      const int left = kGroups - group;
+      if (left >= kByteMatrices)
         ptx::storeMatricesTransposed(rows.matrices(group), words[group], words[group + 1], words[group + 2], words[group + 3]);
-      else
+      else if (left >= 2)
         ptx::storeMatricesTransposed(rows.matrices(group), words[group], words[group + 1]);
+      if (left < kByteMatrices && left % 2 != 0)
+        ptx::storeMatrixTransposed(rows.matrices(group + left - 1), words[group + left - 1]);
     }
   });
 }

@@ -22,7 +22,7 @@ namespace shiftconv::kernels::halo {
 /// From kConsumer on, one for each multiplying warpgroup.
 enum NamedBarrier : uint32_t { kBegin = 1, kZeroed, kLag, kConsumer, kSecondLag = kConsumer + kMostConsumers };
 
-/// Of a warpgroup among its tiles of residual, in kernels that have none: with a position that is not used, ptxas made their loops
+/// What kernels keep that have nothing to keep: with a position among tiles of residual that is not used, ptxas made their loops
 /// another way.
 struct Nowhere {};
 
@@ -34,7 +34,8 @@ struct Cta {
   using Sum = typename Kind::Sum;
   static constexpr Epilogue kEpilogue = kEpilogueOf;
   static constexpr bool kFull = kEpilogue == Epilogue::Full, kResidual = kEpilogue == Epilogue::Residual;
-  static constexpr bool kActivated = kEpilogue == Epilogue::Activated;
+  static constexpr bool kConverts = kEpilogue == Epilogue::Converted;
+  static constexpr bool kActivated = kEpilogue == Epilogue::Activated || kConverts;
   /// Two CTAs, a cluster, have the same pixels and neighbouring tiles of channels: tiles 2i and 2i + 1. They load boxes in turns,
   /// for both.
   static constexpr bool kShares = kSharesOf;
@@ -46,6 +47,8 @@ struct Cta {
   static constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;  ///< boxes that a tile has for each patch
   static_assert(!kFull || !S::kOverBox, "the whole epilogue stages its output elsewhere");
   using ResidualPosition = std::conditional_t<kResidual, gemm::RingPosition, Nowhere>;
+  /// Bits of the largest magnitude among a thread's outputs, of kernels that may be asked for it.
+  using Largest = std::conditional_t<kFull || kConverts, uint32_t, Nowhere>;
 
   const InputMaps& inputMaps;
   const CUtensorMap& filterMap;
@@ -135,9 +138,19 @@ struct Cta {
             static_cast<int32_t>(channelTile) * p.tileChannels};
   }
 
-  /// One thread.
+  /// Whether a block's outputs are words, in two boxes, one after the other.
+  __device__ bool storesWords() const { return kConverts && params.full.epilogue.outputType == gemm::NumberType::F32; }
+  /// Of a channel block's outputs of so many positions, where they wait to be stored.
+  __device__ uint32_t stagedBytes(uint32_t positions) const { return positions * kRowBytes * (storesWords() ? 2 : 1); }
+  /// One thread. kPositions: of the tile in `source`.
+  template <int kPositions = S::kTileN>
   __device__ void storeTile(const TileOrigin& origin, int32_t blockChannel, uint32_t source) const {
     ptx::storeTile4d(&outputMap, origin.channel + blockChannel, origin.column, origin.image, origin.row, source);
+    if constexpr (kConverts && !S::kOverBox) {
+      const int32_t second = origin.channel + blockChannel + kBlockChannels / 2;
+      if (storesWords() && second < params.channels)
+        ptx::storeTile4d(&outputMap, second, origin.column, origin.image, origin.row, source + kPositions * kRowBytes);
+    }
     ptx::bulkCommitGroup();
   }
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "common/numerics/codec.hpp"
 #include "conv/algorithms/halo/shapes.hpp"
 #include "conv/plan/limits.hpp"
@@ -45,7 +47,6 @@ constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFT
                                                SHIFTCONV_HALO_WIDE_SHAPES(SHIFTCONV_HALO_WIDE_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 #undef SHIFTCONV_HALO_WIDE_ENTRY
-
 #define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE, STAGING) \
   {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, #KIND, false, true},
 #define SHIFTCONV_HALO_WIDE_ENTRY(KIND, NAME, N) {#NAME, 1, 1, N, Common, Own, 0, #KIND, false, true, 0, 3},
@@ -82,6 +83,22 @@ constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HA
 constexpr ShapeEntry kIntegerShapes[] = {SHIFTCONV_HALO_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
+template <size_t kCount>
+constexpr std::array<ShapeEntry, kCount> converting(const ShapeEntry (&shapes)[kCount]) {
+  auto converting = std::to_array(shapes);
+  for (ShapeEntry& shape : converting) shape.activated = shape.converts = true;
+  return converting;
+}
+constexpr auto kConvertedShapes = converting(kActivatedShapes);
+#define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, #KIND},
+#define SHIFTCONV_HALO_WIDE_ENTRY(KIND, NAME, N) {#NAME, 1, 1, N, Common, Own, 0, #KIND, false, false, 0, 3},
+constexpr auto kConvertedFloatShapes = converting({SHIFTCONV_HALO_CONVERTED_BYTES_SHAPES(
+    e4m3_e4m3, SHIFTCONV_HALO_ENTRY) SHIFTCONV_HALO_CONVERTED_BYTES_WIDE_SHAPES(e4m3_e4m3, SHIFTCONV_HALO_WIDE_ENTRY)});
+constexpr auto kConvertedIntegerShapes = converting({SHIFTCONV_HALO_CONVERTED_BYTES_SHAPES(
+    s8_s8, SHIFTCONV_HALO_ENTRY) SHIFTCONV_HALO_CONVERTED_BYTES_WIDE_SHAPES(s8_s8, SHIFTCONV_HALO_WIDE_ENTRY)});
+#undef SHIFTCONV_HALO_ENTRY
+#undef SHIFTCONV_HALO_WIDE_ENTRY
+
 /// Of 8-bit operands: a short epilogue, with output scale and zero point, and outputs of a type that they are staged as.
 bool isStaged(const Problem& p) {
   const bool areIntegers = isInteger(p.inputType), isHalf = bitsOf(p.outputType) == 16;
@@ -98,6 +115,29 @@ bool isLimited(const Problem& p) {
   return p.activation == Activation::None || p.activation == Activation::Relu || clampsToOutputs(p);
 }
 
+/// The problem with rows of output that the copy engine can store.
+Problem withWholeRows(const Problem& p) {
+  Problem whole = p;
+  whole.k = roundUp(p.k, 8);
+  whole.outputPixelPitch = roundUp(p.outputPitch(), 8);
+  return whole;
+}
+
+/// A short epilogue, the largest output, an output scale, and outputs of a type that they are staged as.
+bool isConverted(const Problem& p) {
+  using enum DataType;
+  const bool isStagedType =
+      bitsOf(p.outputType) == 16 || p.outputType == F32 || p.outputType == E4M3 || p.outputType == S8 || p.outputType == U8;
+  if (!isStagedType || p.hasResidual() || p.outputScale.blockSize != 0 || !hasWholeRows(p)) return false;
+  Problem others = p;
+  others.outputType = bitsOf(p.inputType) == 16 ? p.inputType : DataType::F16;
+  others.hasAmax = false;
+  others.outScale = 1;
+  others.outputZeroPoint = 0;
+  return hasShortEpilogue(others) &&
+         (bitsOf(p.inputType) != 16 || plainTypesRefusal("halo", withPlainEpilogue(withWholeRows(others))).empty());
+}
+
 /// Of 8-bit operands: a residual that the copy engine brings to where outputs of its type are staged. Of 16 bits only before ReLU,
 /// a clamp or nothing.
 bool isStagedOverResidual(const Problem& p) {
@@ -108,22 +148,27 @@ bool isStagedOverResidual(const Problem& p) {
   return (areBytes || areHalves) && hasWholeRows(p) && p.residualPitch() * bytesOf(p.outputType) % 16 == 0;
 }
 
-/// The problem with rows of output that the copy engine can store.
-Problem withWholeRows(const Problem& p) {
-  Problem whole = p;
-  whole.k = roundUp(p.k, 8);
-  whole.outputPixelPitch = roundUp(p.outputPitch(), 8);
-  return whole;
+/// Whether SiLU is of the sums with their residual, and nothing else is asked for.
+bool isSiluOfResidual(const Problem& p) {
+  if (p.activation != Activation::Silu || !hasPlainSumsOfHalves(p)) return false;
+  Problem plain = p;
+  plain.activation = Activation::None;
+  return leanHalves(plain) == kernels::Lean::Residual;
 }
 
-/// The problem with a residual after the sums themselves, where it is after their SiLU: kernels with a residual do either.
+/// The problem with a residual after the sums themselves, where there is SiLU before or after it: kernels with a residual do all.
 Problem withoutSilu(const Problem& p) {
   Problem plain = p;
-  if (leanOf(p) == kernels::Lean::SiluResidual) plain.activation = Activation::None;
+  if (leanOf(p) == kernels::Lean::SiluResidual || isSiluOfResidual(p)) plain.activation = Activation::None;
   return plain;
 }
 
 }  // namespace
+
+ResidualOrder residualOrder(const Problem& p) {
+  if (p.addsResidualLast()) return ResidualOrder::AfterSilu;
+  return isSiluOfResidual(p) ? ResidualOrder::BeforeSilu : ResidualOrder::Alone;
+}
 
 bool hasWholeRows(const Problem& p) {
   const int64_t whole = 16 / bytesOf(p.outputType);
@@ -132,6 +177,10 @@ bool hasWholeRows(const Problem& p) {
 
 kernels::Lean leanActivated(const Problem& p, const ShapeEntry& shape) {
   using kernels::Lean;
+  if (shape.converts)
+    return p.activation == Activation::None || p.activation == Activation::Relu || p.activation == Activation::Clamp ? Lean::Clamp
+           : isRamp(p)                                                                                               ? Lean::Ramp
+                                                                                                                     : Lean::No;
   const Lean lean = leanOf(p);
   if (bytesOf(p.inputType) == 1 || lean == Lean::Silu) return lean;
   // With pixels as operand A a warp keeps the biases of all channels, and has no registers for their scales.
@@ -153,6 +202,8 @@ std::vector<HaloModule> modulesOf(const Problem& p) {
       return {areIntegers ? HaloModule::ActivatedInteger : HaloModule::ActivatedFloat, whole};
     if (bytesOf(p.inputType) == 1 && isStagedOverResidual(p))
       return {areIntegers ? HaloModule::ResidualInteger : HaloModule::ResidualFloat, whole};
+    if (bytesOf(p.inputType) == 1 && isConverted(p))
+      return {areIntegers ? HaloModule::ConvertedInteger : HaloModule::ConvertedFloat, whole};
     return {whole};
   }
   if (plainTypesRefusal("halo", withoutSilu(p), ResidualAdded::Yes).empty()) {
@@ -165,6 +216,7 @@ std::vector<HaloModule> modulesOf(const Problem& p) {
     if (hasWholeRows(p)) return {HaloModule::Activated, HaloModule::ActivatedPixels, HaloModule::Half};
     return {HaloModule::ActivatedPixels, HaloModule::Half};
   }
+  if (isConverted(p)) return {HaloModule::Converted, HaloModule::Half};
   return {HaloModule::Half};
 }
 
@@ -180,6 +232,12 @@ std::span<const ShapeEntry> shapesOf(HaloModule module) {
       return kActivatedPixelShapes;
     case HaloModule::Activated:
       return kActivatedShapes;
+    case HaloModule::Converted:
+      return kConvertedShapes;
+    case HaloModule::ConvertedFloat:
+      return kConvertedFloatShapes;
+    case HaloModule::ConvertedInteger:
+      return kConvertedIntegerShapes;
     case HaloModule::ActivatedFloat:
       return kActivatedFloatShapes;
     case HaloModule::ActivatedInteger:
@@ -200,6 +258,16 @@ std::span<const ShapeEntry> shapesOf(HaloModule module) {
       return kIntegerShapes;
   }
   return {};
+}
+
+std::string kernelNameOf(const Problem& p, const ShapeEntry& shape) {
+  const std::string_view epilogue = shape.isFull()      ? "full_"
+                                    : shape.residual    ? "residual_"
+                                    : shape.converts    ? "converted_"
+                                    : shape.activated   ? "activated_"
+                                    : shape.sharesBoxes ? "shared_"
+                                                        : "";
+  return fmt::format("halo_sm90_{}_{}{}", shape.kind.empty() ? elementName(p) : shape.kind, epilogue, shape.name);
 }
 
 bool hasKind(const Problem& p) {

@@ -19,6 +19,9 @@ enum class HaloModule : uint8_t {
   Pixels,
   Shared,
   Activated,
+  Converted,
+  ConvertedFloat,
+  ConvertedInteger,
   ActivatedPixels,
   ActivatedFloat,
   ActivatedInteger,
@@ -47,21 +50,23 @@ struct ShapeEntry {
   int tail;                  ///< pixels that some taps leave out, in tiles of whole images; 0: none
   std::string_view kind{};   ///< "input_filter"; empty: f16 and bf16, with outputs of the same type
   bool residual = false;     ///< with a residual, but not the whole epilogue
-  bool activated = false;    ///< with an activation, but not the whole epilogue
+  bool activated = false;    ///< with an activation, but not the whole epilogue; of those that convert, too
   int pixelChannels = 0;     ///< output channels of a tile where pixels are operand A; 0: weights are
   int mostConsumers = 2;     ///< multiplying warpgroups, unless the first is the only one; third.. as the second
   bool sharesBoxes = false;  ///< with the CTA of the neighbouring tile of channels
+  bool converts = false;     ///< to outputs of any staged type
 
   /// With the whole epilogue.
   bool isFull() const { return !kind.empty() && !activated && !residual; }
   int consumers() const { return second == 0 ? 1 : mostConsumers; }
   /// Blocks of operand A of all of them.
   int blocks() const { return first + (consumers() - 1) * second; }
-  /// Whether a residual may come after SiLU: where channel blocks are five, ptxas spills.
-  bool mayFollowSilu() const { return residual && (pixelsAreA() || blocks() < 5); }
+  /// Whether there may be SiLU before or after a residual: where channel blocks are five, ptxas spills.
+  bool mayHaveSilu() const { return residual && (pixelsAreA() || blocks() < 5); }
   /// Whether outputs and a residual may have so many bytes where operands have fewer.
   bool takesOutputsOf(int64_t outputBytes) const {
     if (pixelsAreA()) return pixelOutputBytes() == outputBytes;
+    if (converts) return outputBytes <= 2 || !overBox;
     return !residual || kind.empty() || outputBytes == 1 || mayAddHalves(tileN, overBox);
   }
   /// With outputs that the copy engine alone stores.
@@ -78,7 +83,8 @@ struct ShapeEntry {
   /// Of a piece with a residual, from pixel to pixel, where outputs have outputBytes.
   int64_t pieceRowBytes(int64_t outputBytes) const {
     if (pixelsAreA()) return pixelRowBytes(pixelChannels, pixelOutputBytes());
-    return residual ? stagedRowBytes(static_cast<int32_t>(outputBytes)) : kRowBytes;
+    const uint32_t staged = stagedRowBytes(static_cast<int32_t>(outputBytes));
+    return residual ? staged : converts ? std::max(kRowBytes, staged) : kRowBytes;
   }
   /// With pixels as operand A, of 8-bit operands, outputs have 8 bits, too.
   int32_t pixelOutputBytes() const { return kind.empty() ? 2 : 1; }
@@ -95,11 +101,14 @@ struct ShapeEntry {
 std::string kindOf(const Problem& problem);
 /// Whether rows of the output are multiples of 16 bytes, which the copy engine can store.
 bool hasWholeRows(const Problem& problem);
+/// Of kernels of 16-bit operands with a residual.
+ResidualOrder residualOrder(const Problem& problem);
 /// What a kernel with an activation has in one piece, of the problem's epilogue.
 kernels::Lean leanActivated(const Problem& problem, const ShapeEntry& shape);
 /// Those with kernels for the problem: more than one where the first has only some of the tiles.
 std::vector<HaloModule> modulesOf(const Problem& problem);
 std::span<const ShapeEntry> shapesOf(HaloModule module);
+std::string kernelNameOf(const Problem& problem, const ShapeEntry& shape);
 /// Whether any kernel multiplies the problem's types.
 bool hasKind(const Problem& problem);
 

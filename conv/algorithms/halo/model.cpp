@@ -50,7 +50,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const double activated = shape.kind.empty()             ? (isRamp ? kRampClocksPerPixel : kActivatedClocksPerPixel)
                            : isInteger(problem.inputType) ? kIntegersClocksPerPixel
                                                           : kBytesClocksPerPixel;
-  const bool isActivated = shape.activated || (shape.residual && (problem.addsResidualLast() || !shape.kind.empty()));
+  const bool isActivated = shape.activated || (shape.residual && (problem.activation == Activation::Silu || !shape.kind.empty()));
   double epilogue = (kEpilogueClocksPerPixel + (isActivated ? activated : 0)) * shape.tileN * std::max(shape.first, shape.second);
   if (shape.pixelsAreA()) {
     epilogue = kPixelTileClocks + epilogue / shape.first * shape.channels() / kBlockChannels;

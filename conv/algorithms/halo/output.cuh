@@ -14,6 +14,7 @@
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/halo/activation.cuh"
 #include "conv/algorithms/halo/bytes.cuh"
+#include "conv/algorithms/halo/converted.cuh"
 #include "conv/algorithms/halo/cta.cuh"
 #include "conv/algorithms/halo/own_channels.cuh"
 #include "conv/algorithms/halo/params.hpp"
@@ -79,12 +80,16 @@ __device__ __forceinline__ void stageOverResidual(const Cta& cta, const typename
                                               [&](int i, uint32_t residual) { return codes.of(d, i, residual); });
 }
 
+/// `blockChannel`: of the channel block, after the tile's first.
 template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
 __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const OwnChannelsOf<Cta>& own,
-                                      int32_t firstChannel, uint32_t destination) {
+                                      const TileOrigin& origin, int32_t blockChannel, uint32_t destination,
+                                      typename Cta::Largest& largest) {
   using Element = typename Cta::Element;
-  if constexpr (Cta::kActivated)
-    stageActivated<kPixels, kMayBeFlat>(cta, d, own, firstChannel, destination);
+  if constexpr (Cta::kConverts)
+    stageConverted<kPixels, kMayBeFlat>(cta, d, own, origin, blockChannel, destination, largest);
+  else if constexpr (Cta::kActivated)
+    stageActivated<kPixels, kMayBeFlat>(cta, d, own, origin.channel + blockChannel, destination);
   else if constexpr (!Cta::kResidual)
     stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Bias>(cta.params, d, own, destination);
   else if constexpr (Cta::Kind::kElementBytes == 1) {
@@ -99,10 +104,14 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
       else
         stageBlock<__nv_bfloat16, kPixels, kMayBeFlat, BlockForm::ScaledResidual>(cta.params, d, own, destination);
     }
-  } else if (Cta::S::kStageBlocks < 5 && cta.params.residual.afterSilu)
-    stageBlock<Element, kPixels, kMayBeFlat, BlockForm::SiluResidual>(cta.params, d, own, destination);
-  else
+  } else if (cta.params.residual.order == ResidualOrder::Alone)
     stageBlock<Element, kPixels, kMayBeFlat, BlockForm::Residual>(cta.params, d, own, destination);
+  else if constexpr (Cta::S::kStageBlocks < 5) {
+    if (cta.params.residual.order == ResidualOrder::AfterSilu)
+      stageBlock<Element, kPixels, kMayBeFlat, BlockForm::SiluResidual>(cta.params, d, own, destination);
+    else
+      stageBlock<Element, kPixels, kMayBeFlat, BlockForm::ResidualSilu>(cta.params, d, own, destination);
+  }
 }
 
 /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read; or, with a residual, through
@@ -110,11 +119,11 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
 template <int kPixels, bool kMayBeFlat, int kPendingStores, class Cta, int kRegisters>
 __device__ __forceinline__ void finishBlock(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const OwnChannelsOf<Cta>& own,
                                             const TileOrigin& origin, int32_t blockChannel, uint32_t consumer, uint32_t staging,
-                                            typename Cta::ResidualPosition& buffer) {
+                                            typename Cta::ResidualPosition& buffer, typename Cta::Largest& largest) {
   if constexpr (Cta::kResidual) {
     const auto& residuals = cta.control->residuals[consumer];
     residuals.awaitFull(buffer);
-    stage<kPixels, kMayBeFlat>(cta, d, own, origin.channel + blockChannel, cta.stagingAddress(consumer, buffer));
+    stage<kPixels, kMayBeFlat>(cta, d, own, origin, blockChannel, cta.stagingAddress(consumer, buffer), largest);
     ptx::fenceProxyAsyncShared();
     release(residuals.empty(buffer));
     buffer.advance(cta.params.residual.stagings);
@@ -124,16 +133,16 @@ __device__ __forceinline__ void finishBlock(const Cta& cta, const typename Cta::
   const bool leads = threadIdx.x % 128 == 0;
   if (leads) ptx::bulkWaitGroupRead<kPendingStores>();  // site: staging_read
   ptx::namedBarrierSync(barrier, 128);                  // site: staging_free
-  stage<kPixels, kMayBeFlat>(cta, d, own, origin.channel + blockChannel, staging);
+  stage<kPixels, kMayBeFlat>(cta, d, own, origin, blockChannel, staging, largest);
   ptx::fenceProxyAsyncShared();
   ptx::namedBarrierSync(barrier, 128);
-  if (leads) cta.storeTile(origin, blockChannel, staging);
+  if (leads) cta.template storeTile<kPixels>(origin, blockChannel, staging);
 }
 
 template <class Cta, int kBlocks>
 __device__ void finish(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], const OwnBlocks<kBlocks, Cta>& own,
                        const TileOrigin& origin, uint32_t consumer, uint32_t firstBlock, const gemm::RingPosition& slot,
-                       typename Cta::ResidualPosition& buffer) {
+                       typename Cta::ResidualPosition& buffer, typename Cta::Largest& largest) {
   using S = typename Cta::S;
   Control& control = *cta.control;
   if constexpr (S::kOverBox) {
@@ -144,15 +153,16 @@ __device__ void finish(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta
     } else {
       ptx::namedBarrierSync(kConsumer + consumer, 128);  // all four warps have read the box
     }
-    stage<S::kTileN, true>(cta, d[0], own.of[0], origin.channel, cta.boxAddress(slot.index));
+    stage<S::kTileN, true>(cta, d[0], own.of[0], origin, 0, cta.boxAddress(slot.index), largest);
     ptx::fenceProxyAsyncShared();
     release(control.boxes.empty(slot));
   } else {
-    const uint32_t staging = cta.staging + consumer * (S::kTileN * kRowBytes);
+    const uint32_t staging = cta.staging + consumer * cta.stagedBytes(S::kTileN);
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       finishBlock<S::kTileN, true, 0>(cta, d[block], own.of[block], origin,
-                                      (static_cast<int32_t>(firstBlock) + block) * kBlockChannels, consumer, staging, buffer);
+                                      (static_cast<int32_t>(firstBlock) + block) * kBlockChannels, consumer, staging, buffer,
+                                      largest);
     }
   }
 }
@@ -170,7 +180,7 @@ __device__ bool addUp(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kS
 template <class Cta, int kBlocks>
 __device__ void addAndFinishHalf(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                  const OwnBlocks<kBlocks, Cta>& own, TileOrigin origin, uint32_t consumer, uint32_t firstBlock,
-                                 typename Cta::ResidualPosition& buffer) {
+                                 typename Cta::ResidualPosition& buffer, typename Cta::Largest& largest) {
   using S = typename Cta::S;
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block)
@@ -182,9 +192,9 @@ __device__ void addAndFinishHalf(const Cta& cta, const typename Cta::Sum (&d)[kB
     typename Cta::Sum kept[S::kSums / 2];
     keepHalf(d[block], cta.boxes, cta.rank, piece, cta.sumsBarrier(piece), kept);
     // Two halves have room in the buffer of a whole block.
-    const uint32_t staging = cta.staging + (2 * consumer + block % 2) * (S::kTileN / 2 * kRowBytes);
+    const uint32_t staging = cta.staging + (2 * consumer + block % 2) * cta.stagedBytes(S::kTileN / 2);
     finishBlock<S::kTileN / 2, false, 1>(cta, kept, own.of[block], origin, static_cast<int32_t>(piece) * kBlockChannels, consumer,
-                                         staging, buffer);
+                                         staging, buffer, largest);
   }
 }
 

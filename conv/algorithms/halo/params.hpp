@@ -23,9 +23,13 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) {
   return static_cast<int32_t>(kRowBytes) / elementBytes;
 }
 inline constexpr uint32_t kBlockBytes = kBlockChannels * kRowBytes;
-/// Of a pixel's outputs of a block where they wait to be stored by the copy engine, for outputs of 1 or 2 bytes.
+/// Of a pixel's outputs of a block where they wait to be stored by the copy engine.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t stagedRowBytes(int32_t outputBytes) {
   return static_cast<uint32_t>(kBlockChannels * outputBytes);
+}
+/// Of a block, in a row of a box of the output: in two boxes where outputs have 4 bytes.
+SHIFTCONV_HOST_DEVICE constexpr int32_t stagedChannels(int64_t outputBytes) {
+  return outputBytes == 4 ? kBlockChannels / 2 : kBlockChannels;
 }
 /// Of 8-bit operands: whether kernels with a residual take one of 16 bits, and such outputs. ptxas spills in others.
 SHIFTCONV_HOST_DEVICE constexpr bool mayAddHalves(int32_t tilePixels, bool overBox) { return tilePixels < 224 || overBox; }
@@ -93,13 +97,16 @@ struct FullEpilogue {
   Lean lean = Lean::No;           ///< of kernels with an activation, and of 8 bits with a residual
 };
 
+/// What a residual of 16 bits is added to: the sums with their bias, these after SiLU, or these before it.
+enum class ResidualOrder : uint8_t { Alone, AfterSilu, BeforeSilu };
+
 /// What only kernels with a residual read. A tile of it comes to where its output will be staged.
 struct ResidualTiles {
   float beta = 0;
   uint32_t bytes = 0;         ///< of a tile of one piece of its channels, with what is outside the tensor
   int32_t stagings = 1;       ///< of a multiplying warpgroup, when they are not over boxes
   uint32_t stagingBytes = 0;  ///< from one to the next
-  bool afterSilu = false;     ///< of the sums with their bias
+  ResidualOrder order = ResidualOrder::Alone;
 };
 
 struct Params {

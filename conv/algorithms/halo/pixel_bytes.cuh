@@ -96,7 +96,7 @@ __device__ __forceinline__ void stagePixelBytes(const Cta& cta, const typename C
     stageEach([&](FourChannels channels, Numbers v, Words words) { packChannels<kIntegers, kLean>(e, channels, v, words); });
   };
   if constexpr (Cta::kResidual) {
-    if (p.residual.afterSilu)
+    if (p.residual.order == ResidualOrder::AfterSilu)
       stageLean.template operator()<Lean::SiluResidual>();
     else
       stageLean.template operator()<Lean::Residual>();

@@ -27,9 +27,9 @@
 
 namespace shiftconv::kernels::halo {
 
-/// What becomes of the sums: ReLU or nothing, also after a bias; a bias and SiLU; alpha, a bias and gemm::Ramp; everything that
-/// kernels with an activation do.
-enum class PixelForm { Rectified, Bias, Silu, Ramp, Activated };
+/// What becomes of the sums: ReLU or nothing, also after a bias; a bias and SiLU, also with a residual between them; alpha, a bias
+/// and gemm::Ramp; everything that kernels with an activation do.
+enum class PixelForm { Rectified, Bias, Silu, ResidualSilu, Ramp, Activated };
 
 /// What is done to the sums of this lane's channels of two groups of 8: those that follow channel `first` of the tile, and 8
 /// further.
@@ -43,7 +43,7 @@ struct PixelEpilogue {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const uint32_t further = lane % 4 * 2 + static_cast<uint32_t>(i / 2 * 8 + i % 2);
-      if constexpr (kForm == PixelForm::Silu || kForm == PixelForm::Bias || kForm == PixelForm::Ramp) {
+      if constexpr (kForm != PixelForm::Rectified && kForm != PixelForm::Activated) {
         bias[i] = own.at(first, further);
       } else if constexpr (kForm == PixelForm::Activated) {
         const int32_t channel = tileChannel + first + static_cast<int32_t>(further);
@@ -109,14 +109,22 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
   };
   const auto stageGroups = [&](int group, float(&v)[kBlocks * kTogether]) {
     PixelEpilogue<Cta, kForm>(p, own, firstChannel, group * 8).template apply<kTogether>(p, v);
+    const auto add = [&](int block, int i) {
+      const int first = block * kTogether + i * 2;
+      addResidual<Element>(v[first], v[first + 1], p.residual.beta, residual[group / 2 % 2][block][i]);
+    };
+    if constexpr (kForm == PixelForm::ResidualSilu) {
+#pragma unroll
+      for (int i = 0; i < kBlocks * kTogether / 2; ++i) add(i / (kTogether / 2), i % (kTogether / 2));
+      gemm::silu(v);
+    }
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       uint32_t packed[kTogether / 2];
 #pragma unroll
       for (int i = 0; i < kTogether / 2; ++i) {
         const int first = block * kTogether + i * 2;
-        if constexpr (Cta::kResidual)
-          addResidual<Element>(v[first], v[first + 1], p.residual.beta, residual[group / 2 % 2][block][i]);
+        if constexpr (Cta::kResidual && kForm != PixelForm::ResidualSilu) add(block, i);
         packed[i] = limited<Element>(packPair<Element>(v[first], v[first + 1]), p.limits);
       }
       if constexpr (kTogether == 4)
@@ -140,8 +148,8 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
 #pragma unroll
     for (int group = kFirst; group < kEnd; group += 2) {
       if constexpr (Cta::kResidual) loadResidual(group + 2);
-      if (kForm == PixelForm::Silu && group > kFirst && group * 4 * kBlocks % kSiluSums == 0 &&
-          firstChannel + group * 8 >= p.channels)
+      if ((kForm == PixelForm::Silu || kForm == PixelForm::ResidualSilu) && group > kFirst &&
+          group * 4 * kBlocks % kSiluSums == 0 && firstChannel + group * 8 >= p.channels)
         return;
       float v[kBlocks * kTogether];
       sumsOf(group, v);
@@ -188,10 +196,12 @@ __device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Ct
     const uint32_t staging = cta.stagingAddress(consumer, buffer);
     if constexpr (Cta::Kind::kElementBytes == 1)
       stagePixelBytes<kFirst / 2, kEnd / 2>(cta, d, own, staging);
-    else if (cta.params.residual.afterSilu)
+    else if (cta.params.residual.order == ResidualOrder::Alone)
+      stagePixels<PixelForm::Bias, kFirst, kEnd>(cta, d, own, origin.channel, staging);
+    else if (cta.params.residual.order == ResidualOrder::AfterSilu)
       stagePixels<PixelForm::Silu, kFirst, kEnd>(cta, d, own, origin.channel, staging);
     else
-      stagePixels<PixelForm::Bias, kFirst, kEnd>(cta, d, own, origin.channel, staging);
+      stagePixels<PixelForm::ResidualSilu, kFirst, kEnd>(cta, d, own, origin.channel, staging);
     ptx::fenceProxyAsyncShared();
     release(residuals.empty(buffer));
     buffer.advance(cta.params.residual.stagings);

@@ -47,7 +47,7 @@ class Task {
 
  private:
   bool suits(const ShapeEntry& shape) const {
-    if (shape.residual && problem.addsResidualLast() && !shape.mayFollowSilu()) return false;
+    if (shape.residual && problem.activation == Activation::Silu && !shape.mayHaveSilu()) return false;
     if (problem.hasSpreadOutput() && (shape.isFull() || !hasWholeRows(problem))) return false;  // rows that the copy engine stores
     if (shape.sharesBoxes && (g.groups > 1 || g.t * g.r * g.s > 1)) return false;
     if (!shape.kind.empty() && shape.kind != kind) return false;

@@ -288,7 +288,7 @@ void completeTiles(const Geometry& g, const Cut& cut, const ShapeEntry& shape, H
   params.tileImages = static_cast<int32_t>(cut.images);
   params.tileChannels = static_cast<int32_t>(shape.channels());
   params.flatPitch = divisor(cut.pitch == cut.columns ? 1 : cut.pitch);
-  if (shape.isFull() || shape.pixelsAreA()) params.full.pitch = divisor(cut.pitch);
+  if (shape.isFull() || shape.pixelsAreA() || shape.converts) params.full.pitch = divisor(cut.pitch);
   params.full.positions = static_cast<int32_t>((cut.rows * cut.images - 1) * cut.pitch + cut.columns);
   params.weightBoxes = static_cast<uint32_t>(ceilDivide(params.tileChannels, kLargestBox));
   params.weightBoxBytes = static_cast<uint32_t>(params.tileChannels) / params.weightBoxes * kRowBytes;
@@ -314,7 +314,10 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   if (tapBytes % 16 != 0) plan.filter.dims = {8, 1, 1}, plan.filter.strides = {16, 16};
   plan.filter.box = {plan.inputs[0].box[0], 1, params.weightBoxBytes / kRowBytes};
   const uint64_t outputPixelBytes = u(g.outputPitch * g.outputBytes);
-  if (!shape.kind.empty()) plan.output.type = g.outputBytes == 1 ? layout::MapType::U8 : layout::MapType::F16;
+  if (!shape.kind.empty() || shape.converts) {
+    using enum layout::MapType;
+    plan.output.type = g.outputBytes == 1 ? U8 : g.outputBytes == 2 ? F16 : F32;
+  }
   plan.output.swizzle = swizzleOf(shape, g);
   plan.output.globalAddress = 0;
   plan.output.rank = 4;
@@ -324,7 +327,7 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   plan.output.strides = {outputPixelBytes, u(plane * g.outputBytes), u(row * g.outputBytes)};
   const uint32_t rowChannels =
       static_cast<uint32_t>(shape.pixelsAreA() ? shape.pieceRowBytes(g.outputBytes) / shape.pixelOutputBytes()
-                                               : std::min(shape.channels(), kBlockChannels));
+                                               : std::min<int64_t>(shape.channels(), stagedChannels(g.outputBytes)));
   plan.output.box = {rowChannels, static_cast<uint32_t>(params.tileColumns), static_cast<uint32_t>(params.tileImages),
                      static_cast<uint32_t>(params.halves ? params.tileRows / 2 : params.tileRows)};
 
@@ -333,20 +336,20 @@ void complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   for (uint64_t& stride : plan.residual.strides) stride = stride * residualPixelBytes / outputPixelBytes;
   const auto& box = plan.output.box;
   params.residual.beta = problem.beta;
-  params.residual.afterSilu = shape.residual && problem.addsResidualLast();
+  if (shape.residual) params.residual.order = residualOrder(problem);
   params.residual.bytes = box[0] * box[1] * box[2] * box[3] * static_cast<uint32_t>(g.outputBytes);
 
-  const std::string_view epilogue = shape.residual      ? "residual_"
-                                    : shape.activated   ? "activated_"
-                                    : shape.sharesBoxes ? "shared_"
-                                                        : "";
-  const std::string_view kind = shape.kind.empty() ? elementName(problem) : shape.kind;
-  plan.kernelName = fmt::format("halo_sm90_{}_{}{}", kind, shape.isFull() ? "full_" : epilogue, shape.name);
+  plan.kernelName = kernelNameOf(problem, shape);
   const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
   if (byThreads) storeByThreads(g, plan);
   if (shape.activated) params.full.epilogue = epilogueOf(problem), params.full.lean = leanActivated(problem, shape);
   if (plan.addsResidualOfBytes()) params.full.epilogue = epilogueOf(problem), params.full.lean = leanBytes(problem);
-  if (shape.isFull() || byThreads) {
+  if (shape.converts) {  // its activation comes before the output scale
+    Problem unlimited = problem;
+    unlimited.activation = Activation::None;
+    params.limits = limitsOf(unlimited);
+  }
+  if (shape.isFull() || byThreads || shape.converts) {
     FullEpilogue& full = params.full;
     full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));
     full.outputColumns = static_cast<int32_t>(g.q);

@@ -36,8 +36,8 @@ struct HaloPlan {
   sm90::halo::InputTileMaps inputs{};
   layout::TiledMap filter{}, output{}, residual{};  ///< globalAddress is 0
   LaunchConfig launch{};
-  /// Plain and Pixels: bias and ReLU. Activated...: an activation and what goes with it. Residual...: bias, ReLU and that. The
-  /// others have the whole epilogue, without `output` and `residual`.
+  /// Plain and Pixels: bias and ReLU. Activated...: an activation and what goes with it. Converted: another type and what goes with
+  /// it, too. Residual...: bias, ReLU and that. The others have the whole epilogue, without `output` and `residual`.
   HaloModule module = HaloModule::Plain;
   std::string kernelName;
   std::string_view shape;  ///< a name of halo_shapes.hpp

@@ -11,9 +11,10 @@
 namespace shiftconv::kernels::halo {
 
 /// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine; alpha, scales of channels, a bias
-/// and an activation besides; bias, ReLU and a residual of the output's type, which the copy engine brings, of 8 bits also alpha,
-/// scales and an output scale; or gemm::EpilogueParams.
-enum class Epilogue { Plain, Activated, Residual, Full };
+/// and an activation besides; the same, the largest output, an output scale and another type (converted.cuh); bias, ReLU and a
+/// residual of the output's type, which the copy engine brings, of 8 bits also alpha, scales and an output scale; or
+/// gemm::EpilogueParams.
+enum class Epilogue { Plain, Activated, Converted, Residual, Full };
 /// Whether its kernels also take planes and inputs in two tensors: but the plain ones, which are as short as they can be.
 constexpr bool takesAnyInput(Epilogue epilogue) { return epilogue != Epilogue::Plain; }
 

@@ -198,6 +198,17 @@
   X(KIND, m128x2_k64, 2, 64)                                \
   X(KIND, m64x2_k96, 1, 96)                                 \
   X(KIND, m64x2_k160, 1, 160)
+// With outputs that are converted, of 8-bit operands: as above. X(kind, name, ...); and X(kind, name, pixels)
+#define SHIFTCONV_HALO_CONVERTED_BYTES_SHAPES(KIND, X)   \
+  X(KIND, k64_n32, 1, 0, 32, Common, Own)                \
+  X(KIND, k64_n64, 1, 0, 64, Common, Own)                \
+  X(KIND, k64x2_n128, 1, 1, 128, Separate, Own)          \
+  X(KIND, k64x2_n224_over, 1, 1, 224, Separate, OverBox) \
+  X(KIND, k128_n64, 1, 1, 64, Common, Own)               \
+  X(KIND, k128_n128, 1, 1, 128, Common, Own)             \
+  X(KIND, k128_n192, 1, 1, 192, Common, Own)             \
+  X(KIND, k128_n256, 1, 1, 256, Common, Own)
+#define SHIFTCONV_HALO_CONVERTED_BYTES_WIDE_SHAPES(KIND, X) X(KIND, k192_n128, 128)
 #define SHIFTCONV_HALO_ACTIVATED_FLOAT_WIDE_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_WIDE_SHAPES(e4m3_e4m3, X)
 #define SHIFTCONV_HALO_ACTIVATED_INTEGER_WIDE_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_WIDE_SHAPES(s8_s8, X)
 #define SHIFTCONV_HALO_ACTIVATED_FLOAT_PIXEL_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_PIXEL_SHAPES(e4m3_e4m3, X)

@@ -23,7 +23,8 @@
 //  - With pixels as operand A (PixelShape) nothing is multiplied in vain of few output channels, or of a number that 64 does not
 //    divide. Boxes, rings and weights are the same; slices of a last chunk that are zeros are left out.
 //  - An activation, alpha, scales of channels and a bias act on the sums in their registers
-//    (Epilogue::Activated): kernels of their own, too.
+//    (Epilogue::Activated): kernels of their own, too. So do, in others, an output scale and outputs of another type than the
+//    operands' (Epilogue::Converted), which also find the largest output.
 //  - A residual of the output's type comes by the copy engine to where the output will be staged (Epilogue::Residual): kernels of
 //    their own, as the others are to stay as short as they are.
 //  - Where every tile has whole images, the last rows of output find nothing under the last filter row, and its taps leave them out
@@ -68,7 +69,7 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
   // another is at its epilogue. (In the first tile all wait for the same loads, which would bring them together again; from
   // the second chunk of an only tile on, it gained nothing.)
   const int32_t lagTile = cta.tiles().first + cta.tiles().step;
-  uint32_t largest = 0;
+  typename Cta::Largest largest{};
   if (S::kSeparate && consumer == 1) box.advance(p.patchSlots);
   if constexpr (!Cta::kFull) ptx::awaitPrerequisites();  // bias and scales may be what the run ahead writes
   for (const int32_t tile : cta.tiles()) {
@@ -85,7 +86,7 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
     if constexpr (!Cta::kFull && S::kMayHalve && !Cta::kShares) {
       if (p.halves) {
         hold(d);
-        addAndFinishHalf(cta, d, own, cta.originOf(tile, consumer), consumer, firstBlock, residual);
+        addAndFinishHalf(cta, d, own, cta.originOf(tile, consumer), consumer, firstBlock, residual, largest);
         break;
       }
     }
@@ -97,12 +98,11 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
     } else if constexpr (S::kPixelsAreA) {
       finishPixels(cta, d, own, cta.originOf(tile, consumer), consumer, residual);
     } else {
-      finish(cta, d, own, cta.originOf(tile, consumer), consumer, firstBlock, heldBox, residual);
+      finish(cta, d, own, cta.originOf(tile, consumer), consumer, firstBlock, heldBox, residual, largest);
     }
   }
-  if constexpr (Cta::kFull) {
-    gemm::mergeLargest(p.full.epilogue, largest);
-  } else if constexpr (!S::kOverBox && !Cta::kResidual) {
+  if constexpr (Cta::kFull || Cta::kConverts) gemm::mergeLargest(p.full.epilogue, largest);
+  if constexpr (!Cta::kFull && !S::kOverBox && !Cta::kResidual) {
     if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
   }
   if constexpr (Cta::kShares) {

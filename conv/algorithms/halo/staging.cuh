@@ -42,15 +42,17 @@ inline constexpr int kSiluSums = 32;
 
 /// What becomes of a block's sums before they are packed.
 /// Gelu, Ramp, ScaledResidual: after scales and a bias; the others but Sums: after a bias.
-enum class BlockForm { Sums, Bias, Residual, Silu, SiluResidual, Gelu, Ramp, ScaledResidual };
+enum class BlockForm { Sums, Bias, Residual, Silu, SiluResidual, ResidualSilu, Gelu, Ramp, ScaledResidual };
 
 /// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
 /// engine's 128-byte swizzle.
 template <class Element, int kPixels, BlockForm kForm, bool kFlat, class Sum, class Own>
 __device__ __forceinline__ void stageBlockAs(const Params& p, const Sum (&d)[kPixels / 2], const Own& own, uint32_t destination) {
-  constexpr bool kScaledResidual = kForm == BlockForm::ScaledResidual;
-  constexpr bool kResidual = kForm == BlockForm::Residual || kForm == BlockForm::SiluResidual || kScaledResidual;
-  constexpr bool kSilu = kForm == BlockForm::Silu || kForm == BlockForm::SiluResidual, kIsLong = kSilu || kForm == BlockForm::Gelu;
+  constexpr bool kScaledResidual = kForm == BlockForm::ScaledResidual, kAddsFirst = kForm == BlockForm::ResidualSilu;
+  constexpr bool kAddsLast = kForm == BlockForm::Residual || kForm == BlockForm::SiluResidual || kScaledResidual;
+  constexpr bool kResidual = kAddsFirst || kAddsLast;
+  constexpr bool kSilu = kForm == BlockForm::Silu || kForm == BlockForm::SiluResidual || kAddsFirst,
+                 kIsLong = kSilu || kForm == BlockForm::Gelu;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
   const gemm::Ramp ramp(p.full.epilogue);
   uint32_t residual[2][4] = {};  // of a pair of groups of pixels and, under way, of the next
@@ -69,10 +71,15 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const Sum (&d)[kPi
       else if constexpr (kForm != BlockForm::Sums)
         v[i] += own.bias[i / 2 % 2];
     }
+    const auto add = [&](int i) { addResidual<Element>(v[2 * i], v[2 * i + 1], p.residual.beta, residual[group / 2 % 2][i]); };
+    if constexpr (kAddsFirst) {
+#pragma unroll
+      for (int i = 0; i < 2 * kGroupsOf; ++i) add(i);
+    }
     if constexpr (kSilu) gemm::silu(v);
 #pragma unroll
     for (int i = 0; i < 2 * kGroupsOf; ++i) {
-      if constexpr (kResidual) addResidual<Element>(v[2 * i], v[2 * i + 1], p.residual.beta, residual[group / 2 % 2][i]);
+      if constexpr (kAddsLast) add(i);
       words[i] = packPair<Element>(v[2 * i], v[2 * i + 1]);
       if constexpr (!kIsLong) words[i] = limited<Element>(words[i], p.limits);
     }

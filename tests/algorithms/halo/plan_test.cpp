@@ -102,7 +102,8 @@ TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
   for (const auto& [text, halves] : {std::pair{"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", true},
                                      {"1x15x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", false},
                                      {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 silu", true},
-                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 amax", false}}) {
+                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 amax", true},
+                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 rounding separate", false}}) {
     Problem problem;
     ASSERT_TRUE(parse(text, problem).ok()) << text;
     HaloChoices choices;
@@ -117,7 +118,8 @@ TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
   }
 }
 
-/// Kernels of their own take an activation, alpha and channel scales, but nothing else.
+/// Kernels of their own take an activation, alpha and channel scales; others also the largest output, an output scale and outputs
+/// of other types.
 TEST(HopperPlans, AnActivationStaysInRegistersWhereItCan) {
   for (const auto& [epilogue, kernel] : {std::pair{"f16 bias silu", "halo_sm90_f16_activated_"},
                                          {"f16 bias bf16", "halo_sm90_f16_k"},
@@ -130,11 +132,18 @@ TEST(HopperPlans, AnActivationStaysInRegistersWhereItCan) {
                                          {"f16 bias tanh", "halo_sm90_f16_activated_"},
                                          {"f16 gelu_erf", "halo_sm90_f16_activated_"},
                                          {"f16 alpha 2 gelu_tanh", "halo_sm90_f16_activated_"},
-                                         {"f16 silu out_scale 2", "halo_sm90_f16_f16_full_"},
-                                         {"f16 silu amax", "halo_sm90_f16_f16_full_"},
-                                         {"f32 silu", "halo_sm90_f16_f16_full_"},
+                                         {"f16 silu out_scale 2", "halo_sm90_f16_converted_"},
+                                         {"f16 silu amax", "halo_sm90_f16_converted_"},
+                                         {"f32 silu", "halo_sm90_f16_converted_"},
+                                         {"bf16 bias relu", "halo_sm90_f16_converted_"},
+                                         {"s8 bias relu out_scale 4 zero -3", "halo_sm90_f16_converted_"},
+                                         {"e4m3 pitch 264", "halo_sm90_f16_f16_full_"},
+                                         {"e5m2 bias", "halo_sm90_f16_f16_full_"},
+                                         {"f32 residual 1", "halo_sm90_f16_f16_full_"},
                                          {"f16 silu rounding separate", "halo_sm90_f16_f16_full_"},
-                                         {"f16 residual 1 silu", "halo_sm90_f16_f16_full_"}}) {
+                                         {"f16 residual 1 silu", "halo_sm90_f16_residual_"},
+                                         {"f16 alpha 2 residual 1 silu", "halo_sm90_f16_f16_full_"},
+                                         {"f16 residual 1 tanh", "halo_sm90_f16_f16_full_"}}) {
     const auto plan = planOnH200((std::string("128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> ") + epilogue).c_str(), {"halo", ""});
     ASSERT_NE(plan, nullptr);
     EXPECT_TRUE(plan->kernelName().starts_with(kernel)) << epilogue << ": " << describe(*plan);
@@ -146,6 +155,22 @@ TEST(HopperPlans, AnActivationStaysInRegistersWhereItCan) {
     const auto plan = planOnH200(text, {"halo", "shape=k128_n128"});
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->kernelName(), "halo_sm90_f16_activated_k128_n128") << describe(*plan);
+  }
+}
+
+/// Of 8-bit operands the largest output, and outputs that are no short epilogue's.
+TEST(HopperPlans, OutputsOf8BitOperandsAreConverted) {
+  for (const auto& [text, kernel] : {std::pair{"e4m3 * 256x3x3x256 pad 1,1,1,1 -> f32 bias relu", "halo_sm90_e4m3_e4m3_converted_"},
+                                     {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> e4m3 bias relu amax", "halo_sm90_e4m3_e4m3_converted_"},
+                                     {"e4m3 * 256x3x3x256 pad 1,1,1,1 -> e4m3 bias relu", "halo_sm90_e4m3_e4m3_activated_"},
+                                     {"e4m3 * 256x3x3x256 e5m2 pad 1,1,1,1 -> f32 bias", "halo_sm90_e4m3_e5m2_full_"},
+                                     {"s8 * 256x3x3x256 pad 1,1,1,1 -> f32 alpha 0.01 silu", "halo_sm90_s8_s8_converted_"},
+                                     {"s8 * 256x3x3x256 pad 1,1,1,1 -> f16 out_scale 2", "halo_sm90_s8_s8_converted_"},
+                                     {"s8 * 256x3x3x256 pad 1,1,1,1 -> f16 alpha 0.01", "halo_sm90_s8_s8_activated_"},
+                                     {"s8 * 256x3x3x256 pad 1,1,1,1 -> s32", "halo_sm90_s8_s8_full_"}}) {
+    const auto plan = planOnH200((std::string("128x14x14x256 ") + text).c_str(), {"halo", ""});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_TRUE(plan->kernelName().starts_with(kernel)) << text << ": " << describe(*plan);
   }
 }
 
@@ -196,7 +221,7 @@ TEST(HopperPlans, AResidualTakesTheShortEpilogueWhereItCan) {
     EXPECT_EQ(places, 1u) << describe(*plan);
   }
   for (const char* epilogue : {"f16 residual 1 residual_type f32", "f16 residual 1 residual_type bf16", "f16 residual 1 alpha 0.5",
-                               "f16 residual 1 silu", "f16 residual 1 amax", "f16 residual 1 residual_pitch 260",
+                               "f16 residual 1 tanh", "f16 residual 1 amax", "f16 residual 1 residual_pitch 260",
                                "f16 pitch 260 residual 1", "f16 residual 1 channel_scale", "f32 residual 1 residual_type f32"}) {
     const auto plan = planOnH200((std::string("128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> ") + epilogue).c_str(), {"halo", ""});
     ASSERT_NE(plan, nullptr);
