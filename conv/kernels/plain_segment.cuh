@@ -1,10 +1,16 @@
-// The short epilogue of eight neighbouring channels of one output pixel in a thread's registers: bias, residual of the output's
-// type, an activation, 16-byte stores where the address allows them.
+// The short epilogue of eight neighbouring channels of one output pixel in a thread's registers: bias, residual of the operands'
+// type, an activation, 16-byte stores where the address allows them. In code of its own also scales of channels, an output scale,
+// and outputs of the other 16 bits: with them in one piece, layers that have none took 1.1 of the time (H200).
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <cstdint>
+#include <type_traits>
 
 #include "common/gemm/epilogue/activation.cuh"
+#include "common/gemm/epilogue/compute.cuh"
 #include "common/ptx/guarded_load.cuh"
 #include "conv/kernels/packing.cuh"
 
@@ -16,6 +22,17 @@ inline constexpr int32_t kPlainSegment = 8;
 __device__ __forceinline__ void loadSegmentOrZero(const void* from, bool exists, uint32_t (&words)[kPlainSegment / 2]) {
   const uint4 four = ptx::load16BytesOrZero(from, exists);
   words[0] = four.x, words[1] = four.y, words[2] = four.z, words[3] = four.w;
+}
+
+/// What sums of a segment's channels are multiplied with before the bias is added.
+template <bool kScales>
+__device__ __forceinline__ void loadFactors(const gemm::EpilogueParams& e, int32_t channel, int32_t columns,
+                                            float (&factor)[kPlainSegment]) {
+#pragma unroll
+  for (float& one : factor) one = e.alpha;
+  if (kScales && e.columnScale != nullptr)
+    gemm::forColumnVector<kPlainSegment>(e.columnScale, channel, columns,
+                                         [&](int32_t i, uint32_t bits) { factor[i] *= __uint_as_float(bits); });
 }
 
 /// To sums what there is of a residual.
@@ -60,10 +77,11 @@ __device__ __forceinline__ uint16_t* plainTarget(const gemm::EpilogueParams& e, 
   return reinterpret_cast<uint16_t*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch) + channel;
 }
 
-/// `v`: sums with the bias, of a segment of each of several pixels. Channels from `columns` on belong to nobody. Of segment i:
-/// exists(i), pixelOf(i) of the output, and targetOf(i), where it goes, in global or in shared memory. All are activated together:
-/// the choice of an activation is in the program once.
-template <class Element, int32_t kCount, class Exists, class PixelOf, class TargetOf>
+/// Element: the operands', and that of outputs, unless kScales and they have the other one of 16 bits.
+/// `v`: sums with their factors and the bias, of a segment of each of several pixels. Channels from `columns` on belong to nobody.
+/// Of segment i: exists(i), pixelOf(i) of the output, and targetOf(i), where it goes, in global or in shared memory. All are
+/// activated together: the choice of an activation is in the program once.
+template <class Element, bool kScales = false, int32_t kCount, class Exists, class PixelOf, class TargetOf>
 __device__ __forceinline__ void finishPlainSegments(const gemm::EpilogueParams& e, int32_t channel, int32_t columns,
                                                     float (&v)[kCount], Exists&& exists, PixelOf&& pixelOf, TargetOf&& targetOf) {
   constexpr int32_t kSegments = kCount / kPlainSegment;
@@ -73,9 +91,19 @@ __device__ __forceinline__ void finishPlainSegments(const gemm::EpilogueParams& 
       if (exists(i)) addPlainResidual<Element>(e, pixelOf(i), channel, columns, v + i * kPlainSegment);
   }
   gemm::activate<2>(e, v);
+  const auto put = [&](auto type) {
 #pragma unroll
-  for (int32_t i = 0; i < kSegments; ++i)
-    if (exists(i)) putPlainSegment<Element>(channel, columns, targetOf(i), v + i * kPlainSegment);
+    for (int32_t i = 0; i < kSegments; ++i)
+      if (exists(i)) putPlainSegment<decltype(type)>(channel, columns, targetOf(i), v + i * kPlainSegment);
+  };
+  if constexpr (kScales) {
+    constexpr bool kIsF16 = std::is_same_v<Element, __half>;
+#pragma unroll
+    for (float& one : v) one *= e.outputScale;
+    if (e.outputType == (kIsF16 ? gemm::NumberType::BF16 : gemm::NumberType::F16))
+      return put(std::conditional_t<kIsF16, __nv_bfloat16, __half>());
+  }
+  put(Element());
 }
 
 }  // namespace shiftconv::kernels

@@ -20,6 +20,15 @@ inline bool hasPlainSumsOfHalves(const Problem& p) {
 /// The same but for a residual after the activation.
 inline bool isPlainSegment(const Problem& p) { return hasPlainSumsOfHalves(p) && !p.addsResidualLast(); }
 
+/// The rest of what plain_segment.cuh has: scales of channels, an output scale, outputs of the other type of 16 bits.
+inline bool isScaledSegment(const Problem& p) {
+  Problem plain = p;
+  plain.hasChannelScale = false;
+  plain.outScale = 1;
+  if (p.outputType == DataType::F16 || p.outputType == DataType::BF16) plain.outputType = p.inputType;
+  return isPlainSegment(plain) && !isPlainSegment(p);
+}
+
 /// 8-bit operands, and nothing after the sums but scales, a bias, a residual, an activation and an output scale.
 inline bool hasPlainSumsOfBytes(const Problem& p) {
   return bytesOf(p.inputType) == 1 && !p.hasAmax && p.rounding == Rounding::Once && p.inputZeroPoint == 0 &&

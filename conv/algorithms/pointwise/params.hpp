@@ -39,7 +39,7 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(int32_t elementByt
 /// Whether the kernel has registers for more than one way to finish: at 10 steps ptxas would spill for gathering a tile's outputs
 /// in shared memory, and for a lean epilogue.
 SHIFTCONV_HOST_DEVICE constexpr bool hasSpareRegisters(int32_t steps) { return steps < 10; }
-/// At 10 steps of 16 bits it would spill for the whole epilogue, too.
+/// At 10 steps of 16 bits it would spill for the whole epilogue, too, and for isScaledSegment.
 SHIFTCONV_HOST_DEVICE constexpr bool hasWholeEpilogue(int32_t elementBytes, int32_t steps) {
   return elementBytes == 1 || hasSpareRegisters(steps);
 }
@@ -70,6 +70,7 @@ struct Params {
   bool gathers = false;   ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
   /// Bias, residual of the output's type and an activation; of 8 bits what PlainBytes has.
   bool plain = false;
+  bool scales = false;  ///< isScaledSegment; only with hasSpareRegisters
   LeanFlags lean;                                              ///< where segments are whole, but for the addresses
   gemm::EpilogueParams epilogue;                               ///< rows are output pixels, columns output channels
   Decoding inputs, filters;                                    ///< of elements of 8 bits

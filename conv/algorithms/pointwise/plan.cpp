@@ -34,13 +34,14 @@ constexpr int64_t kMostPixels = int64_t{1} << 30;
 
 /// Of 8 bits: they become f16 in registers.
 bool isDecoded(const Problem& p) { return bitsOf(p.inputType) == 8; }
-bool hasShortEpilogue(const Problem& p) { return isDecoded(p) ? isPlainBytes(p) : isPlainSegment(p); }
+bool isPlain(const Problem& p) { return isDecoded(p) ? isPlainBytes(p) : isPlainSegment(p); }
+bool hasShortEpilogue(const Problem& p) { return isPlain(p) || isScaledSegment(p); }
 
 /// Those with the problem's epilogue.
 std::vector<Instance> kernelsOf(const Problem& p) {
   std::vector<Instance> kernels;
   for (const Instance& one : isDecoded(p) ? std::span<const Instance>(kByteInstances) : kInstances)
-    if (hasShortEpilogue(p) || hasWholeEpilogue(static_cast<int32_t>(bytesOf(p.inputType)), one.steps)) kernels.push_back(one);
+    if (isPlain(p) || hasWholeEpilogue(static_cast<int32_t>(bytesOf(p.inputType)), one.steps)) kernels.push_back(one);
   return kernels;
 }
 
@@ -119,7 +120,8 @@ PointwisePlan commonPlan(const Problem& p) {
   params.rowBytes = p.strideH * p.w * pixelBytes;
   params.planeBytes = p.strideD * p.h * p.w * pixelBytes;
   params.imageBytes = p.d * p.h * p.w * pixelBytes;
-  params.plain = hasShortEpilogue(p);
+  params.plain = isPlain(p);
+  params.scales = isScaledSegment(p);
   if (p.k % kSegmentChannels == 0 && p.outputPitch() % kSegmentChannels == 0 &&
       (!p.hasResidual() || p.residualPitch() % kSegmentChannels == 0) && !p.addsResidualLast())
     params.lean = leanOf(p);
@@ -141,7 +143,7 @@ void model(const Problem& p, const device::Properties& properties, PointwisePlan
   const double warpsOfGrid = static_cast<double>(plan.launch.grid.x) * (plan.warps / plan.channelWarps);
   const double rounds = std::ceil(params.tiles / warpsOfGrid);
   const double groups = std::ceil(static_cast<double>(params.channelGroups) / plan.channelWarps);
-  const double group = (params.plain ? kGroupLatency : kWholeGroupLatency) * instance.pixels / 16 + instance.steps * kStepLatency;
+  const double group = (hasShortEpilogue(p) ? kGroupLatency : kWholeGroupLatency) * instance.pixels / 16 + instance.steps * kStepLatency;
   const double latency = rounds * (groups * group + kRoundLatency) + kTileLatency;
 
   const double tiles = rounds * plan.warps / plan.channelWarps * ofOne;  // of a multiprocessor, in each part of the channels
@@ -155,7 +157,7 @@ void model(const Problem& p, const device::Properties& properties, PointwisePlan
   const double groupSteps = tiles * params.channelGroups * instance.steps;
   const double products = groupSteps * instance.pixels * kGroupChannels * kStepChannels;
   const double instructions = groupSteps * (instance.pixels / 16 * 4 + 4.0 / (instance.vector == 8 ? 2 : 1)) +
-                              outputs / 32 * (params.plain ? 2.5 : 20) + tiles * instance.steps * 64.0 / instance.vector;
+                              outputs / 32 * (hasShortEpilogue(p) ? 2.5 : 20) + tiles * instance.steps * 64.0 / instance.vector;
   struct {
     double clocks;
     Resource resource;

@@ -101,7 +101,7 @@ class Cta {
       }
       if (gathers()) copyOut(tile);
     }
-    if (!p_.plain) gemm::mergeLargest(p_.epilogue, largest);
+    if (!p_.plain && !p_.scales) gemm::mergeLargest(p_.epilogue, largest);
   }
 
  private:
@@ -209,7 +209,7 @@ class Cta {
                                       piece.exists ? Piece::kBytes : 0);
       }
       // With the filter: a warp that loaded it for its first tile waited 0.3 us for it (H200).
-      if (p_.plain) copyBiasToShared(p_.epilogue, firstChannel_, p_.channelGroups * kGroupChannels, bias(), p_.filter);
+      if (p_.plain || p_.scales) copyBiasToShared(p_.epilogue, firstChannel_, p_.channelGroups * kGroupChannels, bias(), p_.filter);
       ptx::copyAsyncCommitGroup();
       ptx::copyAsyncWaitGroup<0>();
     }
@@ -351,11 +351,13 @@ class Cta {
   __device__ __forceinline__ auto* gathered(int32_t row, int32_t channel) const {
     return place() + (row * 8 + lane_ / 4) * p_.epilogue.columns + channel;
   }
+  template <bool kScales>
   __device__ __forceinline__ void finishHalves(int32_t tile, int32_t channel) const {
     constexpr int32_t kTogether = hasSpareRegisters(kSteps) ? kRows : 1;
     const gemm::EpilogueParams& e = p_.epilogue;
-    float own[kSegmentChannels];
+    float own[kSegmentChannels], factor[kSegmentChannels];
     loadSharedBias(bias() + (channel - firstChannel_), own);
+    loadFactors<kScales>(e, channel, e.columns, factor);
 #pragma unroll
     for (int32_t first = 0; first < kRows; first += kTogether) {
       const auto pixel = [&](int32_t i) { return pixelOf(tile, first + i); };
@@ -366,9 +368,9 @@ class Cta {
         float* const one = v + row * kSegmentChannels;
         segment(first + row, one);
 #pragma unroll
-        for (int32_t i = 0; i < kSegmentChannels; ++i) one[i] = fmaf(e.alpha, one[i], own[i]);
+        for (int32_t i = 0; i < kSegmentChannels; ++i) one[i] = fmaf(factor[i], one[i], own[i]);
       }
-      finishPlainSegments<Element>(
+      finishPlainSegments<Element, kScales>(
           e, channel, e.columns, v, [&](int32_t i) { return i == 0 || pixel(i) < e.rows; }, pixel,
           [&](int32_t i) { return gathers() ? gathered(first + i, channel) : plainTarget(e, pixel(i), channel); });
     }
@@ -445,6 +447,7 @@ class Cta {
     const int32_t pixels = p_.epilogue.rows, channels = p_.epilogue.columns;
     if constexpr (!kDecodes && hasSpareRegisters(kSteps)) {
       if (mayBeLean() && withLean(p_.lean, [&](auto tag) { finishLean<decltype(tag)::kLean>(tile, channel); })) return;
+      if (p_.scales) return channel < channels ? finishHalves<true>(tile, channel) : void();
     }
     if (p_.plain) {
       if (channel >= channels) return;
@@ -458,7 +461,7 @@ class Cta {
       if constexpr (kDecodes)
         finishBytes(channel, forRows);
       else
-        finishHalves(tile, channel);
+        finishHalves<false>(tile, channel);
       return;
     }
     if constexpr (hasWholeEpilogue(kElementBytes, kSteps)) {

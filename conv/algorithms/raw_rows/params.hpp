@@ -50,6 +50,7 @@ struct Params {
   int32_t copyBytes = 0;                 ///< 16, 8, 4, 2 or 1: what neither begin nor end of an input row cuts
   bool filterAhead = false;              ///< the filter is constant, and is read before the kernel ahead has ended
   bool plain = false;                    ///< bias, residual of the output's type and an activation
+  bool scales = false;                   ///< isScaledSegment
   LeanFlags lean;                        ///< where outputs are whole segments
   gemm::EpilogueParams epilogue;         ///< rows are output pixels, columns output channels
   Decoding inputs, filters;              ///< of elements of 8 bits

@@ -183,6 +183,7 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   params.rowBytes = static_cast<int32_t>(rowBytes(p, reduction, columns));
   params.copyBytes = copyBytes(p);
   params.plain = isPlainSegment(p) || isPlainBytes(p);
+  params.scales = isScaledSegment(p);
   if (p.k % kSegmentColumns == 0 && p.outputPitch() % kSegmentColumns == 0 &&
       (!p.hasResidual() || (!isDecoded(p) && p.residualPitch() % kSegmentColumns == 0)) && !p.addsResidualLast())
     params.lean = leanOf(p);

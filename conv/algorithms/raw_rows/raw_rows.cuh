@@ -83,7 +83,7 @@ class Cta {
     ptx::launchDependents();
     int32_t reading = windows_, writing = windows_ + p_.windowRows * p_.rowBytes;
     load(tile, reading);
-    if (!kDecodes && p_.plain) copyBiasToShared(p_.epilogue, firstChannel_, kChannels, bias(), p_.input);
+    if (!kDecodes && (p_.plain || p_.scales)) copyBiasToShared(p_.epilogue, firstChannel_, kChannels, bias(), p_.input);
     ptx::copyAsyncCommitGroup();
     if (!p_.filterAhead) packWeights();
     uint32_t largest = 0;
@@ -440,32 +440,33 @@ class Cta {
       finishAny(first, tile, largest);
   }
   __device__ __forceinline__ void finishAny(int32_t first, const Tile& tile, uint32_t& largest) const {
-    const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
-    const int32_t columns = p_.epilogue.columns;
-    if (!kDecodes && p_.plain) {
+    const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns, columns = p_.epilogue.columns;
+    const auto finishHalves = [&]<bool kScales>() {
+      constexpr int32_t kTogether = kScales && kSegments > 1 ? 2 : kPixels;  // with more, ptxas spills
 #pragma unroll
-      for (int32_t which = 0; which < kSegments; ++which) {
-        if (channel + which * 32 >= columns) break;
-        float bias[kSegmentColumns];
+      for (int32_t begin = 0; begin < kSegments * kPixels; begin += kTogether) {
+        const int32_t which = begin / kPixels, own = channel + which * 32;
+        if (own >= columns) break;
+        float bias[kSegmentColumns], factor[kSegmentColumns], v[kTogether * kSegmentColumns];
         loadBias(which, bias);
-        float v[kPixels * kSegmentColumns];
+        loadFactors<kScales>(p_.epilogue, own, columns, factor);
 #pragma unroll
-        for (int32_t i = 0; i < kPixels; ++i) {
+        for (int32_t i = 0; i < kTogether; ++i) {
           float one[kSegmentColumns];
-          segment(i, which, one);
+          segment(begin % kPixels + i, which, one);
 #pragma unroll
-          for (int32_t j = 0; j < kSegmentColumns; ++j) v[i * kSegmentColumns + j] = fmaf(p_.epilogue.alpha, one[j], bias[j]);
+          for (int32_t j = 0; j < kSegmentColumns; ++j) v[i * kSegmentColumns + j] = fmaf(factor[j], one[j], bias[j]);
         }
-        const int32_t own = channel + which * 32;
-        const auto output = [&](int32_t i) { return outputPixel(tile, pixelOf(first, i)); };
-        finishPlainSegments<Element>(
+        const auto output = [&](int32_t i) { return outputPixel(tile, pixelOf(first, begin % kPixels + i)); };
+        finishPlainSegments<Element, kScales>(
             p_.epilogue, own, columns, v, [&](int32_t i) { return output(i) >= 0; }, output,
             [&](int32_t i) { return plainTarget(p_.epilogue, output(i), own); });
       }
-      return;
-    }
-    // At two segments ptxas would spill for it.
-    if constexpr (kDecodes && kSegments == 1) {
+    };
+    if constexpr (!kDecodes) {
+      if (p_.plain) return finishHalves.template operator()<false>();
+      if (p_.scales) return finishHalves.template operator()<true>();
+    } else if constexpr (kSegments == 1) {  // at two ptxas would spill for it
       if (p_.plain) return finishBytes<Lean::No>(first, tile);
     }
     // One copy of the whole epilogue, which takes segments of two pixels from among the registers.
@@ -490,7 +491,6 @@ class Cta {
       if (column < columns) gemm::finishSegments<kSegmentColumns>(p_.epilogue, at, bits, largest);
     }
   }
-
   const Params& p_;
   int32_t weights_, bias_, windows_;  ///< places in shared memory
   int32_t firstChannel_;
