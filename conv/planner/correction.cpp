@@ -32,7 +32,7 @@ std::string_view treesOf(const Candidate& candidate) {
 struct Group {
   const CorrectionTrees* trees;
   std::span<Corrected> asked;  ///< still
-  size_t treesAsked;
+  size_t treesAsked = 0, wholeTreesAsked = 0;
   double fastest = 0;    ///< timeOf, of those that are still asked
   double behindAll = 0;  ///< where all were left behind: the difference of `fastest` to that of all groups then
   double seconds = 0;    ///< of the fastest, in the end
@@ -68,8 +68,7 @@ class Race {
       else
         left_.push_back({i, groups_.size(), seconds / fastest});
     }
-    const size_t ofWholeEpilogues = trees.count - kTrees;  // which say nothing of others
-    groups_.push_back({&trees, std::span(entrants_).subspan(before), view_.hasWholeEpilogue() ? 0 : ofWholeEpilogues});
+    groups_.push_back({&trees, std::span(entrants_).subspan(before)});
   }
 
   void run() {
@@ -92,9 +91,14 @@ class Race {
     double fastest = std::numeric_limits<double>::infinity();
     for (Group& group : groups_) {
       if (group.asked.empty()) continue;
-      const size_t to = group.trees->count - kTrees + trees;
-      group.trees->ask(group.treesAsked, to, group.asked);
-      group.treesAsked = to;
+      const size_t ofWholeEpilogues = group.trees->count - kTrees;  // which say nothing of others
+      if (view_.hasWholeEpilogue()) {
+        const size_t whole = std::min(ofWholeEpilogues, wholeTreesAskedWith(trees));
+        group.trees->ask(group.wholeTreesAsked, whole, group.asked);
+        group.wholeTreesAsked = whole;
+      }
+      group.trees->ask(ofWholeEpilogues + group.treesAsked, ofWholeEpilogues + trees, group.asked);
+      group.treesAsked = trees;
       group.fastest = std::numeric_limits<double>::infinity();
       for (const Corrected& one : group.asked) group.fastest = std::min(group.fastest, timeOf(one));
       fastest = std::min(fastest, group.fastest);

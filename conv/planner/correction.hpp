@@ -15,7 +15,7 @@ namespace shiftconv::plan {
 /// Trees cost more than anything else of planning, and most candidates lose clearly. So the trees are asked in rounds, and who is
 /// far behind is not asked any further.
 struct CorrectionRound {
-  size_t trees;  ///< that a candidate has been asked then, beside those for whole epilogues
+  size_t trees;  ///< that a candidate has been asked then, beside wholeTreesAskedWith(trees)
   /// Natural logarithms of how many times as long as the fastest a candidate may take then: of its algorithm, and of all.
   double behindItsOwn, behindAll;
 };
@@ -35,6 +35,10 @@ inline constexpr std::array kCorrectionRounds{
     CorrectionRound{40, 0.14, 0.14},
     CorrectionRound{60, 0.1, 0.1},
     CorrectionRound{80, 0.06, 0.06}};
+
+/// Trees for whole epilogues, the first of which say most, that a candidate has been asked together with so many others. (All at
+/// once, planning of such epilogues took longer.)
+constexpr size_t wholeTreesAskedWith(size_t trees) { return 10 + trees * 5 / 2; }
 
 /// The fastest gets what all its trees say, a factor between 1/3 and 3. Who was left behind stays as many times as slow as the
 /// fastest as it was then.

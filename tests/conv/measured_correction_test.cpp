@@ -165,7 +165,8 @@ struct PlainTree {
 constexpr float kNever = std::numeric_limits<float>::max();
 constexpr size_t kTrees = 100;  // of an algorithm, beside those for whole epilogues, which come first
 
-/// What all trees for whole epilogues and the first `asked` others say of a candidate: the logarithm of a factor.
+/// What the first trees for whole epilogues, as many as go with them, and the first `asked` others say of a candidate: the
+/// logarithm of a factor.
 double plainSum(std::string_view algorithm, bool hasGroups, const CorrectionFeatures& features, size_t asked) {
   static const std::vector<PlainTree> trees{
 #define SHIFTCONV_TREE(...) PlainTree{__VA_ARGS__},
@@ -185,7 +186,9 @@ double plainSum(std::string_view algorithm, bool hasGroups, const CorrectionFeat
 #undef SHIFTCONV_TREE
   if (count == 0) return 0;
   double sum = 0;
-  for (size_t tree = first; tree < first + count - kTrees + asked; ++tree) {
+  const size_t ofWhole = count - kTrees, wholeAsked = std::min(ofWhole, wholeTreesAskedWith(asked));
+  for (size_t tree = first; tree < first + ofWhole + asked; ++tree) {
+    if (tree >= first + wholeAsked && tree < first + ofWhole) continue;
     size_t i = 0;
     while (i < kNodes) i = 2 * i + (features[trees[tree].features[i]] > trees[tree].thresholds[i] ? 2 : 1);
     sum += static_cast<double>(trees[tree].leaves[i - kNodes]);
@@ -240,12 +243,14 @@ constexpr double kError = 4 * 2 * 0x1p-21 * std::numbers::ln2;
 
 // Of algorithms with few and with many candidates, whose tiles differ in all ways.
 TEST(MeasuredCorrection, IsPartOfTheEstimate) {
-  for (const char* text : {"8x56x56x64 f16 * 256x1x1x64 -> f16 residual 1", "1x14x14x256 bf16 * 256x3x3x256 pad 1,1,1,1 -> bf16",
-                           "32x112x112x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 silu",
-                           "1x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16 bias relu",
-                           "8x28x28x128 e4m3 * 128x3x3x128 pad 1,1,1,1 -> e4m3 bias relu",
-                           "32x28x28x192 s8 * 192x3x3x64 groups 3 pad 1,1,1,1 -> s8 alpha 0.01",
-                           "32x56x56x64 s8 * 64x3x3x1 groups 64 pad 1,1,1,1 -> s8 alpha 0.01"}) {
+  for (const char* text :
+       {"8x56x56x64 f16 * 256x1x1x64 -> f16 residual 1", "1x14x14x256 bf16 * 256x3x3x256 pad 1,1,1,1 -> bf16",
+        "32x112x112x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 silu",
+        "1x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16 bias relu",
+        "8x28x28x128 e4m3 * 128x3x3x128 pad 1,1,1,1 -> e4m3 bias relu",
+        "32x28x28x192 s8 * 192x3x3x64 groups 3 pad 1,1,1,1 -> s8 alpha 0.01",
+        "32x56x56x64 s8 * 64x3x3x1 groups 64 pad 1,1,1,1 -> s8 alpha 0.01", "1x28x28x256 f16 * 512x1x1x256 -> f16 bias relu amax",
+        "8x28x28x128 e4m3 * 128x3x3x128 pad 1,1,1,1 -> f32 bias relu"}) {
     const Problem problem = parsed(text);
     Candidates candidates;
     ASSERT_TRUE(findCandidates(problem, properties("H200"), {}, candidates).ok());
