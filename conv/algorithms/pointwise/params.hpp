@@ -70,7 +70,7 @@ struct Params {
   bool gathers = false;   ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
   /// Bias, residual of the output's type and an activation; of 8 bits what PlainBytes has.
   bool plain = false;
-  bool scales = false;  ///< isScaledSegment; only with hasSpareRegisters
+  bool scales = false;                                         ///< isScaledSegment; only with hasSpareRegisters
   LeanFlags lean;                                              ///< where segments are whole, but for the addresses
   gemm::EpilogueParams epilogue;                               ///< rows are output pixels, columns output channels
   Decoding inputs, filters;                                    ///< of elements of 8 bits
