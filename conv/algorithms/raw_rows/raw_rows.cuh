@@ -43,7 +43,6 @@
 #include "conv/kernels/shared_bias.cuh"
 
 namespace shiftconv::kernels::raw_rows {
-
 inline constexpr int32_t kElementBytes = 2, kPairBytes = 4;  ///< in shared memory
 inline constexpr int32_t kWarps = kThreads / 32;
 inline constexpr int32_t kFewSteps = 4;       ///< whose weights are packed by shorter code
@@ -440,7 +439,8 @@ class Cta {
       finishAny(first, tile, largest);
   }
   __device__ __forceinline__ void finishAny(int32_t first, const Tile& tile, uint32_t& largest) const {
-    const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns, columns = p_.epilogue.columns;
+    const int32_t channel = firstChannel_ + ptx::workedOutHere(static_cast<int32_t>(threadIdx.x)) % 4 * kSegmentColumns;
+    const int32_t columns = p_.epilogue.columns;
     const auto finishHalves = [&]<bool kScales>() {
       constexpr int32_t kTogether = kScales && kSegments > 1 ? 2 : kPixels;  // with more, ptxas spills
 #pragma unroll
