@@ -94,7 +94,8 @@ struct FullEpilogue {
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
   int32_t positions = 0;          ///< of a tile, up to its last pixel
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
-  Lean lean = Lean::No;           ///< of kernels with an activation, and of 8 bits with a residual
+  Lean lean = Lean::No;           ///< of kernels with an activation, and of 8 bits with a residual; where outputs are converted,
+                                  ///< Clamp is any clamp, ReLU or nothing
 };
 
 /// What a residual of 16 bits is added to: the sums with their bias, these after SiLU, or these before it.
